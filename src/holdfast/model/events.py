@@ -1,0 +1,170 @@
+"""The closed set of things that can happen, as they are journalled and shown.
+
+A stored name is forever: add fields with defaults, never rename or reuse one. `VERSION` rises when an
+older Holdfast could no longer read what a newer one wrote.
+"""
+
+from typing import NamedTuple
+
+VERSION = 1
+
+
+class RunStarted(NamedTuple):
+    plan: str
+    dialect: str
+    branch: str
+    mode: str
+    agent: str
+    total: int
+    settled: int
+    pid: int
+
+
+class Recovered(NamedTuple):
+    """Something an earlier run (or another tool) left behind was found and dealt with."""
+
+    found: str
+    did: str
+    task: str = ""
+    rescue: str = ""
+
+
+class Rescued(NamedTuple):
+    """Bytes were put under `refs/holdfast/rescue/` before something could discard them."""
+
+    ref: str
+    reason: str
+    task: str = ""
+
+
+class Noticed(NamedTuple):
+    """Worth a line, changes nothing about the outcome."""
+
+    text: str
+    task: str = ""
+
+
+class AttemptStarted(NamedTuple):
+    task: str
+    title: str
+    attempt: int
+    of: int
+    base: str
+    log: str
+    """Path of the agent's output, relative to the state directory."""
+
+
+class AgentSpoke(NamedTuple):
+    """A line of agent output for the screen. Never stored: the attempt's log has it."""
+
+    task: str
+    text: str
+
+
+class AgentEnded(NamedTuple):
+    task: str
+    attempt: int
+    outcome: str
+    reason: str
+    exit_code: int | None
+    seconds: float
+
+
+class GateFinished(NamedTuple):
+    """A gate or a commit hook gave its verdict."""
+
+    task: str
+    attempt: int
+    gate: str
+    passed: bool
+    seconds: float
+    output: str = ""
+
+
+class AttemptFailed(NamedTuple):
+    task: str
+    attempt: int
+    reason: str
+    """One line for people."""
+    feedback: str
+    """What the next attempt's prompt will say."""
+
+
+class TaskLanded(NamedTuple):
+    task: str
+    title: str
+    commit: str
+    attempt: int
+    seconds: float
+
+
+class TaskFailed(NamedTuple):
+    task: str
+    title: str
+    reason: str
+
+
+class TaskChanged(NamedTuple):
+    """`retry`, `skip` or `reset` changed a task's fate by hand."""
+
+    task: str
+    action: str
+    commit: str = ""
+
+
+class Interrupted(NamedTuple):
+    task: str
+    attempt: int
+    signal: str
+
+
+class RunEnded(NamedTuple):
+    exit_code: int
+    reason: str
+    settled: int
+    total: int
+    seconds: float
+
+
+Event = (
+    RunStarted
+    | Recovered
+    | Rescued
+    | Noticed
+    | AttemptStarted
+    | AgentSpoke
+    | AgentEnded
+    | GateFinished
+    | AttemptFailed
+    | TaskLanded
+    | TaskFailed
+    | TaskChanged
+    | Interrupted
+    | RunEnded
+)
+
+STORED: dict[str, type[Event]] = {
+    "run_started": RunStarted,
+    "recovered": Recovered,
+    "rescued": Rescued,
+    "noticed": Noticed,
+    "attempt_started": AttemptStarted,
+    "agent_ended": AgentEnded,
+    "gate_finished": GateFinished,
+    "attempt_failed": AttemptFailed,
+    "task_landed": TaskLanded,
+    "task_failed": TaskFailed,
+    "task_changed": TaskChanged,
+    "interrupted": Interrupted,
+    "run_ended": RunEnded,
+}
+
+
+class Entry(NamedTuple):
+    """One journalled event: where it stands and when it happened."""
+
+    seq: int
+    at: float
+    """Seconds since the epoch."""
+    run: str
+    event: Event

@@ -1,0 +1,42 @@
+"""How a run behaves: a handful of choices, each with a preset per dialect."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Mode(StrEnum):
+    TRUNK = "trunk"
+
+
+class Commits(StrEnum):
+    EXECUTOR = "executor"
+
+
+class OnInterrupt(StrEnum):
+    RESUME = "resume"
+
+
+class Policy(NamedTuple):
+    """Everything the engine must know about how to run, resolved from flags, files and presets."""
+
+    mode: Mode = Mode.TRUNK
+    max_attempts: int = 3
+    task_timeout: float = 3600.0
+    """Seconds one attempt's agent may run."""
+    idle_timeout: float = 1200.0
+    """Seconds an agent may stay silent."""
+    gate_timeout: float = 900.0
+    hook_timeout: float = 600.0
+    verify: tuple[str, ...] = ()
+    use_plan_verify: bool = True
+    """Run the `verify:` commands a plan gives for a task as gates."""
+    use_evidence: bool = False
+    """Run Entrypoint/Evidence commands as gates too."""
+    require_change: bool = True
+    """An attempt that changes no file has failed, unless the agent says why none was needed."""
+    allow_dirty: bool = False
+    """Run in a dirty tree and make no commits at all."""
+    extra_prompt: str = ""
+    only: str = ""
+    until: str = ""
+    message_prefix: str = "[holdfast]"
