@@ -1,8 +1,10 @@
 """What a gate must do: look at a workspace and give a verdict with the words that explain it."""
 
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from holdfast.model.plan import Task
+from holdfast.system.process import Stops
 
 
 class Verdict(NamedTuple):
@@ -14,13 +16,14 @@ class Verdict(NamedTuple):
 
 
 class Inspection(NamedTuple):
-    """What a gate looks at."""
+    """What a gate looks at, and what it needs to run a program there."""
 
     workspace: str
     task: Task
-    token: str
-    """Marks every process of this attempt in its environment."""
+    environment: Mapping[str, str]
     timeout: float
+    stops: Stops
+    lock: int
 
 
 class Gate(Protocol):

@@ -8,18 +8,18 @@ class Mode(StrEnum):
     TRUNK = "trunk"
 
 
-class Commits(StrEnum):
-    EXECUTOR = "executor"
-
-
 class OnInterrupt(StrEnum):
     RESUME = "resume"
+    """Keep the partial work of an interrupted task in the tree and let the agent go on with it."""
+    ROLLBACK = "rollback"
+    """Put the partial work under rescue, put the tree back to the task's start, begin again."""
 
 
 class Policy(NamedTuple):
     """Everything the engine must know about how to run, resolved from flags, files and presets."""
 
     mode: Mode = Mode.TRUNK
+    on_interrupt: OnInterrupt = OnInterrupt.RESUME
     max_attempts: int = 3
     task_timeout: float = 3600.0
     """Seconds one attempt's agent may run."""
@@ -39,4 +39,3 @@ class Policy(NamedTuple):
     extra_prompt: str = ""
     only: str = ""
     until: str = ""
-    message_prefix: str = "[holdfast]"

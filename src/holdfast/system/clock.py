@@ -1,0 +1,35 @@
+"""Time and the machine's identity, passed as arguments to whoever needs them."""
+
+import os
+import time
+
+now = time.time
+monotonic = time.monotonic
+
+
+def boot_id() -> str:
+    """Changes when the machine restarts: files written before that may be torn."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as f:
+            return f.read().strip()
+    except OSError:
+        return f"boot-{int(time.time() - time.monotonic())}"
+
+
+def process_start(pid: int) -> str:
+    """Tells two processes with the same pid apart; "" when the process is gone or cannot be read."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as f:
+            return f.read().rpartition(b")")[2].split()[19].decode("ascii")
+    except (OSError, IndexError):
+        return ""
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,96 @@
+"""Files replaced whole and made durable: after these return, a power cut cannot take it back."""
+
+import os
+from collections.abc import Iterable
+
+from holdfast.system import faults
+
+
+def fsync_directory(path: str) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def make_directory(path: str) -> None:
+    """Create `path` and its parents, each entry durable in its parent."""
+    if os.path.isdir(path):
+        return
+    parent = os.path.dirname(path)
+    make_directory(parent)
+    try:
+        os.mkdir(path)
+    except FileExistsError:
+        return
+    fsync_directory(parent)
+
+
+def write_durably(path: str, data: bytes, *, fault: str) -> None:
+    """Replace the file whole: a reader, also after a crash, sees the old bytes or the new ones."""
+    make_directory(os.path.dirname(path))
+    temporary = f"{path}.new"
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    faults.point(f"{fault}.written")
+    os.replace(temporary, path)
+    fsync_directory(os.path.dirname(path))
+    faults.point(f"{fault}.durable")
+
+
+def remove_durably(path: str, *, fault: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+    fsync_directory(os.path.dirname(path))
+    faults.point(f"{fault}.removed")
+
+
+def read_if_there(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as f:
+            return f.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+MANY_FILES = 256
+
+
+def flush(root: str, paths: Iterable[str]) -> None:
+    """Force the data of these files, and the directories that name them, to disk.
+
+    Past `MANY_FILES` one flush of the whole file system is cheaper than one per file.
+    """
+    wanted = list(paths)
+    if len(wanted) > MANY_FILES:
+        os.sync()
+        return
+    directories = set()
+    for path in wanted:
+        full = os.path.join(root, path)
+        directories.add(os.path.dirname(full))
+        _fsync_file(full)
+    for directory in directories:
+        if os.path.isdir(directory):
+            fsync_directory(directory)
+
+
+def _fsync_file(path: str) -> None:
+    """A path that is gone, a symbolic link or a directory has no data of its own to flush."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
