@@ -5,6 +5,7 @@ import time
 
 now = time.time
 monotonic = time.monotonic
+sleep = time.sleep
 
 
 def boot_id() -> str:
@@ -33,3 +34,8 @@ def is_alive(pid: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def stamp() -> str:
+    """A sortable name for this second, in UTC."""
+    return time.strftime("%Y%m%d-%H%M%S", time.gmtime())

@@ -1,0 +1,171 @@
+"""Seal: from the bytes in the tree to one commit object that no ref points at yet.
+
+In a private index: the base, everything the agent changed, and the plan as it was at the base plus this one
+mark. The user's index, the branch and HEAD are not touched here.
+"""
+
+import os
+import shutil
+from collections.abc import Callable
+from typing import NamedTuple
+
+from holdfast.engine.hooks import HookRun, run_hook
+from holdfast.engine.message import missing_trailers, with_trailers
+from holdfast.engine.site import Site
+from holdfast.errors import GitError, TaskFailure
+from holdfast.model.plan import Document
+from holdfast.system import faults, files
+from holdfast.system.git import Change
+
+HOOK_ROUNDS = 2
+
+
+class Contents(NamedTuple):
+    """What the commit is to hold."""
+
+    base: str
+    plan: Document
+    """The plan as it will stand in the commit."""
+    message: str
+    trailers: dict[str, str]
+    token: str
+    whole_tree: bool = True
+    """Everything in the working tree; False: the plan alone, for changes of marks by hand."""
+
+
+class Sealed(NamedTuple):
+    commit: str
+    changes: tuple[Change, ...]
+    """Against the base, the plan included."""
+
+
+class Rejected(Exception):
+    """The agent can do something about it: `feedback` goes into its next prompt."""
+
+    def __init__(self, reason: str, feedback: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.feedback = feedback
+
+
+def prepare_index(site: Site, base: str) -> None:
+    """A private copy of the user's index at `base`, its cached file times included.
+
+    The copy keeps the modification time: git compares it with the files' to know which entries it must
+    look at again.
+    """
+    files.make_directory(site.workspace.tree_state)
+    with_times = os.path.join(site.git.git_dir, "index")
+    if os.path.exists(with_times):
+        shutil.copy2(with_times, site.private_index)
+    if not os.path.exists(with_times) or site.git.changes(base, site.private_index):
+        site.git.run("read-tree", "--reset", base, index=site.private_index)
+
+
+def seal(
+    site: Site,
+    contents: Contents,
+    inspect: Callable[[tuple[Change, ...]], None],
+    hooked: Callable[[HookRun], None],
+    verify_again: Callable[[], None],
+) -> Sealed:
+    """`inspect` may reject the changes, `hooked` hears of each hook, `verify_again` is called when a hook
+    changed the tree after the gates had passed."""
+    plan_blob = site.git.write_blob(contents.plan.data)
+    changes = _stage(site, contents, plan_blob)
+    inspect(changes)
+    tree = site.git.write_tree(site.private_index)
+    tree = _pre_commit(site, contents, plan_blob, tree, hooked, verify_again)
+    if tree != site.git.write_tree(site.private_index):
+        raise GitError("the private index changed while it was being sealed")
+    message_file = _message(site, contents, hooked)
+    commit = _commit_tree(site, tree, contents.base, message_file)
+    faults.point("sealed")
+    return Sealed(commit, site.git.changes(contents.base, site.private_index))
+
+
+def _stage(site: Site, contents: Contents, plan_blob: str) -> tuple[Change, ...]:
+    if contents.whole_tree:
+        try:
+            site.git.run("add", "--all", index=site.private_index)
+        except GitError as error:
+            words = error.stderr or error.message
+            raise Rejected("git cannot add the changes", f"`git add --all` failed:\n{words}") from error
+    path = contents.plan.plan.path
+    entry = site.git.entry(contents.base, path)
+    mode = entry[0] if entry else "100644"
+    site.git.set_entries(site.private_index, [(mode, plan_blob, path)])
+    return site.git.changes(contents.base, site.private_index)
+
+
+def _pre_commit(
+    site: Site,
+    contents: Contents,
+    plan_blob: str,
+    tree: str,
+    hooked: Callable[[HookRun], None],
+    verify_again: Callable[[], None],
+) -> str:
+    """The tree that the pre-commit hook accepts. A hook that changes files gets a second look at them."""
+    for left in reversed(range(HOOK_ROUNDS)):
+        run = run_hook(site, contents.token, "pre-commit")
+        if run is None:
+            return tree
+        hooked(run)
+        _stage(site, contents, plan_blob)
+        after = site.git.write_tree(site.private_index)
+        unchanged = after == tree
+        if not run.passed and (unchanged or not left):
+            raise _refusal(run)
+        if unchanged:
+            return tree
+        verify_again()
+        tree = after
+    return tree
+
+
+def _message(site: Site, contents: Contents, hooked: Callable[[HookRun], None]) -> str:
+    path = os.path.join(site.workspace.tree_state, "COMMIT_EDITMSG")
+    _write(path, with_trailers(contents.message, contents.trailers))
+    for name, arguments in (("prepare-commit-msg", (path, "message")), ("commit-msg", (path,))):
+        run = run_hook(site, contents.token, name, *arguments)
+        if run is not None:
+            hooked(run)
+            if not run.passed:
+                raise _refusal(run)
+    with open(path, encoding="utf-8", errors="surrogateescape") as f:
+        message = f.read()
+    lost = missing_trailers(message, contents.trailers)
+    if lost:
+        raise TaskFailure(
+            f"a commit message hook removed the trailers that mark the task's commit: {', '.join(lost)}",
+            fix="let prepare-commit-msg and commit-msg keep lines that begin with `Holdfast-` at the end",
+        )
+    return path
+
+
+def _commit_tree(site: Site, tree: str, base: str, message_file: str) -> str:
+    signed = site.git.config("commit.gpgsign", kind="bool") == "true"
+    options = ("-S",) if signed else ()
+    try:
+        out = site.git.run("commit-tree", tree, "-p", base, *options, "-F", message_file, terminal=signed)
+    except GitError as error:
+        if not signed:
+            raise
+        raise TaskFailure(
+            f"the commit could not be signed; no branch was moved. git said: {error.stderr}",
+            fix="make signing work (try: git commit-tree -S -m test HEAD^{tree}) and run the same command again",
+        ) from error
+    return out.decode("ascii").strip()
+
+
+def _refusal(run: HookRun) -> Rejected:
+    words = run.output or "(the hook said nothing)"
+    return Rejected(
+        f"the {run.name} hook refused", f"The project's {run.name} hook refused the commit:\n{words}"
+    )
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8", errors="surrogateescape") as f:
+        f.write(text)

@@ -1,0 +1,85 @@
+"""The in-flight record: what was begun in this tree and not yet finished. Durable before anything starts."""
+
+import base64
+import json
+import os
+from typing import NamedTuple
+
+from holdfast.system import files
+
+
+class Flight(NamedTuple):
+    run: str
+    plan: str
+    task: str
+    key: str
+    title: str
+    base: str
+    branch: str
+    boot: str
+    token: str
+    attempt: int
+    protected: dict[str, bytes | None]
+    """Files of the repository's own (config, hooks…) as they were, by path below the common directory."""
+
+    @property
+    def by_hand(self) -> bool:
+        """A change of marks only (`skip`, `reset`, a plan commit): no agent, the user's index is theirs."""
+        return self.attempt == 0
+
+
+class Damaged(NamedTuple):
+    """There is a record, and it cannot be read."""
+
+    path: str
+    problem: str
+
+
+def flight_file(tree_state: str) -> str:
+    return os.path.join(tree_state, "in-flight.json")
+
+
+def write_flight(tree_state: str, flight: Flight) -> None:
+    protected = {p: None if d is None else base64.b64encode(d).decode() for p, d in flight.protected.items()}
+    body = {**flight._asdict(), "protected": protected}
+    text = json.dumps({"version": 1, **body}, indent=1)
+    files.write_durably(flight_file(tree_state), text.encode(), fault="flight")
+
+
+def read_flight(tree_state: str) -> Flight | Damaged | None:
+    path = flight_file(tree_state)
+    data = files.read_if_there(path)
+    if data is None:
+        return None
+    try:
+        return _parse(json.loads(data))
+    except (ValueError, KeyError, TypeError) as error:
+        return Damaged(path, f"{type(error).__name__}: {error}")
+
+
+def clear_flight(tree_state: str) -> None:
+    files.remove_durably(flight_file(tree_state), fault="flight")
+
+
+def set_aside_flight(damaged: Damaged) -> str:
+    aside = f"{damaged.path}.damaged"
+    os.replace(damaged.path, aside)
+    files.fsync_directory(os.path.dirname(aside))
+    return aside
+
+
+def _parse(body: dict[str, object]) -> Flight:
+    if body["version"] != 1:
+        raise ValueError(f"version {body['version']}, expected 1")
+    words = {name: _word(body[name]) for name in Flight._fields if name not in ("attempt", "protected")}
+    attempt, protected = body["attempt"], body["protected"]
+    if not isinstance(attempt, int) or not isinstance(protected, dict):
+        raise ValueError("attempt or protected is not of the right kind")
+    kept = {_word(p): None if d is None else base64.b64decode(_word(d)) for p, d in protected.items()}
+    return Flight(**words, attempt=attempt, protected=kept)
+
+
+def _word(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not text")
+    return value

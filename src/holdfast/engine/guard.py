@@ -1,0 +1,125 @@
+"""What an agent must leave alone, as it was before, and how it is put back.
+
+The branch and HEAD belong to the run: commits an agent made are pinned under rescue, their bytes stay in the
+tree as its work. Config, hooks and excludes belong to the user: they get their bytes back.
+"""
+
+import os
+from typing import NamedTuple
+
+from holdfast.engine import rescue
+from holdfast.engine.flight import Flight
+from holdfast.engine.site import Site
+from holdfast.system import clock, faults, files
+from holdfast.system.git import ZERO, Git
+
+PROTECTED = ("config", "config.worktree", os.path.join("info", "exclude"), os.path.join("info", "attributes"))
+LARGEST_PROTECTED = 1 << 20
+LOCK_PATIENCE = 2.0
+
+
+class Findings(NamedTuple):
+    notices: tuple[str, ...]
+    strayed: bool
+    """The tree no longer stands on the base: what differs from it is not (only) this task's work."""
+
+
+def protected_files(git: Git) -> dict[str, bytes | None]:
+    """Small files of the repository's own; None for one that is not there."""
+    found: dict[str, bytes | None] = {}
+    for name in (*PROTECTED, *_hooks(git)):
+        path = os.path.join(git.common_dir, name)
+        too_large = os.path.isfile(path) and os.path.getsize(path) > LARGEST_PROTECTED
+        if not too_large:
+            found[name] = files.read_if_there(path)
+    return found
+
+
+def _hooks(git: Git) -> list[str]:
+    directory = os.path.join(git.common_dir, "hooks")
+    if not os.path.isdir(directory):
+        return []
+    names = (n for n in os.listdir(directory) if not n.endswith(".sample"))
+    return sorted(os.path.join("hooks", n) for n in names if os.path.isfile(os.path.join(directory, n)))
+
+
+def put_back(site: Site, flight: Flight) -> Findings:
+    """After the agent's tree is dead (or was found dead): everything that is not its work, as it was."""
+    notices = [*_clear_locks(site), *_restore_files(site, flight), *_end_operation(site)]
+    head = site.git.resolve("HEAD")
+    tip = site.git.resolve(flight.branch)
+    strayed = False
+    for commit in {head, tip} - {None, flight.base}:
+        assert commit is not None
+        ref = rescue.pin(
+            site.git, flight.run, f"{flight.key}-commits", commit, f"commits made during {flight.task}"
+        )
+        strayed = strayed or not site.git.is_ancestor(flight.base, commit)
+        notices.append(f"the agent moved the branch or HEAD to {commit[:12]}; kept as {ref}, put back")
+    if site.git.current_branch() != flight.branch:
+        faults.point("head.before")
+        site.git.run("symbolic-ref", "-m", "holdfast: back to the run branch", "HEAD", flight.branch)
+        faults.point("head.after")
+        if tip == flight.base == head:
+            notices.append("the agent switched away from the branch; HEAD is put back")
+    if tip != flight.base:
+        site.git.move_ref(
+            flight.branch, flight.base, tip or ZERO, "agent commits kept as rescue", fault="branch.back"
+        )
+    return Findings(tuple(notices), strayed or tip is None)
+
+
+def _clear_locks(site: Site) -> list[str]:
+    """Lock files in a tree that is ours, with every process of ours dead: nobody will finish those."""
+    git = site.git
+    names = ["index.lock", "HEAD.lock", "packed-refs.lock", "config.lock", f"{site.branch}.lock"]
+    paths = [os.path.join(d, n) for n in names for d in {git.git_dir, git.common_dir}]
+    deadline = clock.monotonic() + LOCK_PATIENCE
+    while any(map(os.path.exists, paths)) and clock.monotonic() < deadline:
+        clock.sleep(0.05)
+    moved = []
+    for path in filter(os.path.exists, paths):
+        aside = os.path.join(
+            site.workspace.tree_state, "stale-locks", f"{os.path.basename(path)}.{clock.stamp()}"
+        )
+        files.make_directory(os.path.dirname(aside))
+        os.replace(path, aside)
+        moved.append(f"a lock file was left behind; moved {path} to {aside}")
+    return moved
+
+
+def _restore_files(site: Site, flight: Flight) -> list[str]:
+    notices = []
+    now = protected_files(site.git)
+    for name in sorted({*now, *flight.protected}):
+        before, after = flight.protected.get(name), now.get(name)
+        if before == after:
+            continue
+        path = os.path.join(site.git.common_dir, name)
+        kept = os.path.join(
+            site.workspace.tree_state, "changed-by-agent", f"{clock.stamp()}-{name.replace('/', '-')}"
+        )
+        if after is not None:
+            files.write_durably(kept, after, fault="protected.kept")
+        if before is None:
+            files.remove_durably(path, fault="protected")
+        else:
+            _replace_keeping_mode(path, before)
+        notices.append(f"the agent changed {path}; put back" + (f", its version is {kept}" if after else ""))
+    return notices
+
+
+def _replace_keeping_mode(path: str, data: bytes) -> None:
+    mode = os.stat(path).st_mode & 0o7777 if os.path.exists(path) else 0o755 if "hooks" in path else 0o644
+    files.write_durably(path, data, fault="protected")
+    os.chmod(path, mode)
+
+
+def _end_operation(site: Site) -> list[str]:
+    """A merge or rebase the agent began: let go of it, keep HEAD and the tree as they are."""
+    operation = site.workspace.operation_under_way()
+    if not operation:
+        return []
+    ref = rescue.snapshot(site.workspace, site.run, f"unfinished-{operation}", f"a {operation} was under way")
+    site.git.run(operation, "--quit")
+    return [f"the agent left a {operation} unfinished; kept as {ref}, ended"]

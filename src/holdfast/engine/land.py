@@ -1,0 +1,143 @@
+"""Land: the candidate becomes the branch's tip by one compare-and-swap, then tree and index follow.
+
+`finish` is also what recovery calls: each of its steps may be done already.
+"""
+
+import os
+
+from holdfast.engine.commit import Sealed, prepare_index
+from holdfast.engine.flight import Flight, clear_flight
+from holdfast.engine.site import Site
+from holdfast.errors import PlanError, Refused
+from holdfast.model.plan import Status
+from holdfast.system import clock, faults, files
+from holdfast.system.git import ZERO
+
+INDEX_PATIENCE = 10.0
+
+
+def land(site: Site, flight: Flight, sealed: Sealed) -> None:
+    site_files = (change.path for change in sealed.changes)
+    files.flush(site.git.root, site_files)
+    ref = site.candidate_ref(flight.key)
+    site.git.move_ref(ref, sealed.commit, ZERO, f"candidate for {flight.task}", fault="candidate")
+    publish(site, flight, sealed.commit)
+
+
+def publish(site: Site, flight: Flight, commit: str) -> None:
+    """The commit point. RefMoved when somebody else moved the branch: nothing is lost, recovery decides."""
+    site.git.move_ref(site.branch, commit, flight.base, f"task {flight.task}", fault="commit")
+    finish(site, flight, commit)
+
+
+def finish(site: Site, flight: Flight, commit: str) -> None:
+    """Bring index and plan in line with a commit that has landed, then drop the helpers."""
+    if flight.by_hand:
+        _sync_plan_entry(site, commit)
+    else:
+        _sync_whole_index(site, commit)
+    drop_helpers(site)
+
+
+def drop_helpers(site: Site) -> None:
+    """The record first: without it, a candidate that equals the tip is still recognised as landed."""
+    clear_flight(site.workspace.tree_state)
+    helpers = site.git.refs(site.candidate_prefix, site.base_ref)
+    site.git.delete_refs(helpers, fault="helpers")
+
+
+def _sync_whole_index(site: Site, commit: str) -> None:
+    """Everything in the tree is in the commit, so the private index is what the user's has to be."""
+    private = site.private_index
+    if not _matches(site, commit):
+        prepare_index(site, commit)
+    _bring_plan(site, commit, private)
+    faults.point("index.before")
+    _replace_index(site, private)
+    faults.point("index.after")
+
+
+def _matches(site: Site, commit: str) -> bool:
+    if not os.path.exists(site.private_index):
+        return False
+    return not site.git.changes(commit, site.private_index)
+
+
+def _sync_plan_entry(site: Site, commit: str) -> None:
+    """A change of marks by hand: the user's staged changes stay, only the plan's entry follows."""
+    entry = site.git.entry(commit, site.plan.path)
+    assert entry is not None
+    own = os.path.join(site.git.git_dir, "index")
+    faults.point("entry.before")
+    site.git.set_entries(own, [(*entry, site.plan.path)])
+    _bring_plan(site, commit, own)
+    faults.point("entry.after")
+
+
+def _bring_plan(site: Site, commit: str, index: str) -> None:
+    """The plan file in the tree: as committed, unless somebody edited it since; then only the mark is added."""
+    path = os.path.join(site.git.root, site.plan.path)
+    in_tree = files.read_if_there(path) if os.path.isfile(path) else None
+    before = site.git.blob(f"{commit}^:{site.plan.path}")
+    after = site.git.blob(f"{commit}:{site.plan.path}")
+    assert after is not None
+    if in_tree in (None, before, after) or _same_but_for_filters(site, index):
+        site.git.run("checkout-index", "--force", "--index", "--", site.plan.path, index=index)
+        files.flush(site.git.root, [site.plan.path])
+    elif in_tree is not None:
+        _carry_marks(site, path, in_tree, before, after)
+    faults.point("plan.synced")
+
+
+def _same_but_for_filters(site: Site, index: str) -> bool:
+    """Line endings or a filter make the bytes differ from the blob; git knows whether the file does."""
+    in_tree = site.git.text("hash-object", f"--path={site.plan.path}", "--", site.plan.path)
+    parent_or_self = {
+        site.git.text("rev-parse", f"{rev}:{site.plan.path}", expect=(0, 128)) for rev in ("HEAD", "HEAD^")
+    }
+    return in_tree in parent_or_self
+
+
+def _carry_marks(site: Site, path: str, in_tree: bytes, before: bytes | None, after: bytes) -> None:
+    """The user edited the plan while a task was landing: their edit stays, the new marks are added to it."""
+    dialect, name = site.plan.dialect, site.plan.name
+    try:
+        theirs = dialect.read(in_tree, site.plan.path, name)
+    except PlanError:
+        return  # not a plan at the moment; the run will say so
+    old = {t.key: t.status for t in dialect.read(before, site.plan.path, name).plan.tasks} if before else {}
+    for task in dialect.read(after, site.plan.path, name).plan.tasks:
+        if task.status == old.get(task.key):
+            continue
+        same = next((t for t in theirs.plan.tasks if t.key == task.key), None)
+        if (
+            same
+            and same.status != task.status
+            and task.status in (Status.COMPLETED, Status.SKIPPED, Status.PENDING)
+        ):
+            theirs = dialect.mark(theirs, same.id, task.status)
+    if theirs.data != in_tree:
+        files.write_durably(path, theirs.data, fault="plan.carried")
+
+
+def _replace_index(site: Site, private: str) -> None:
+    """By git's own protocol: make index.lock, here as a second name of our file, and rename it."""
+    lock = os.path.join(site.git.git_dir, "index.lock")
+    deadline = clock.monotonic() + INDEX_PATIENCE
+    while True:
+        try:
+            os.link(private, lock)
+            break
+        except FileExistsError:
+            if os.path.samefile(private, lock):
+                break  # ours, from a run that died between the two steps
+            if clock.monotonic() > deadline:
+                raise Refused(
+                    f"another git process holds {lock}",
+                    fix="let it finish (or remove the file if no git process is left), then run again",
+                ) from None
+            clock.sleep(0.05)
+    faults.point("index.linked")
+    os.replace(lock, os.path.join(site.git.git_dir, "index"))
+    files.fsync_directory(site.git.git_dir)
+    os.unlink(private)

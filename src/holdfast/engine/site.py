@@ -1,0 +1,90 @@
+"""What a run works with: values decided before it starts, and the few effects it may use."""
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+from holdfast.agents.base import Agent
+from holdfast.gates.base import Gate
+from holdfast.model.events import Event
+from holdfast.model.plan import Task
+from holdfast.model.policy import Policy
+from holdfast.plans.base import Dialect
+from holdfast.system.git import Git
+from holdfast.system.process import Stops
+from holdfast.workspaces.base import Workspace
+
+
+class PlanPlace(NamedTuple):
+    """Where the plan is and who can read it."""
+
+    dialect: Dialect
+    path: str
+    """Relative to the repository's root, forward slashes."""
+    name: str
+    must_be_committed: tuple[str, ...] = ()
+    """Files beside the plan that the dialect wants committed before a run."""
+
+
+class Tools(NamedTuple):
+    agent: Agent
+    gates: Callable[[Task], tuple[Gate, ...]]
+    prompt_directory: str
+    """Where the user's own prompt templates are, if any."""
+
+
+class Site(NamedTuple):
+    """One run of one plan in one workspace, with the lock held."""
+
+    workspace: Workspace
+    plan: PlanPlace
+    policy: Policy
+    tools: Tools
+    record: Callable[[Event], None]
+    stops: Stops
+    lock: int
+
+    @property
+    def git(self) -> Git:
+        return self.workspace.git
+
+    @property
+    def branch(self) -> str:
+        return self.workspace.branch
+
+    @property
+    def run(self) -> str:
+        return run_id(self.plan.path, self.branch)
+
+    @property
+    def token_prefix(self) -> str:
+        """Every process of a run in this working tree carries a token that begins like this."""
+        return f"{_digest(os.path.realpath(self.git.git_dir))[:16]}."
+
+    @property
+    def base_ref(self) -> str:
+        return f"refs/holdfast/base/{self.run}"
+
+    @property
+    def candidate_prefix(self) -> str:
+        return f"refs/holdfast/candidate/{self.run}/"
+
+    def candidate_ref(self, key: str) -> str:
+        return self.candidate_prefix + key
+
+    @property
+    def private_index(self) -> str:
+        return os.path.join(self.workspace.tree_state, "index")
+
+
+def run_id(plan_path: str, branch: str) -> str:
+    """The same plan on the same branch is the same run, whoever starts it and however often."""
+    name = os.path.splitext(os.path.basename(plan_path))[0]
+    slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in name).strip("-")[:40] or "plan"
+    return f"{slug}-{_digest(f'{plan_path}|{branch}')[:8]}"
+
+
+def _digest(text: str) -> str:
+    import hashlib  # heavy for those who only ask for status
+
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()

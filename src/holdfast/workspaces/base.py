@@ -1,0 +1,65 @@
+"""Where the work happens: a working tree, the branch its commits go to, and its corner of our state."""
+
+import os
+from typing import NamedTuple, Protocol
+
+from holdfast.system.git import Git
+
+OPERATIONS = {
+    "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+}
+
+
+class Workspace(NamedTuple):
+    git: Git
+    branch: str
+    """Full ref name: the run branch."""
+
+    @property
+    def root(self) -> str:
+        return self.git.root
+
+    @property
+    def state(self) -> str:
+        """Shared by all working trees of the repository."""
+        return state_directory(self.git)
+
+    @property
+    def tree_name(self) -> str:
+        same = os.path.realpath(self.git.git_dir) == os.path.realpath(self.git.common_dir)
+        return "main" if same else os.path.basename(self.git.git_dir)
+
+    @property
+    def tree_state(self) -> str:
+        """What belongs to this working tree alone."""
+        return os.path.join(self.state, "trees", self.tree_name)
+
+    @property
+    def holder_file(self) -> str:
+        return os.path.join(self.tree_state, "holder.json")
+
+    def operation_under_way(self) -> str:
+        """ "merge", "rebase"… when one has been started here and not finished, else ""."""
+        for name, operation in OPERATIONS.items():
+            if os.path.exists(os.path.join(self.git.git_dir, name)):
+                return operation
+        return ""
+
+
+class Workspaces(Protocol):
+    """A mode of working: how to get from a repository to a workspace."""
+
+    @property
+    def name(self) -> str: ...
+
+    def open(self, git: Git) -> Workspace:
+        """Raise Refused, with the way out, when there is no safe workspace to be had."""
+        ...
+
+
+def state_directory(git: Git) -> str:
+    return os.path.join(git.common_dir, "holdfast")
