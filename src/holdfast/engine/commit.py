@@ -4,6 +4,7 @@ In a private index: the base, everything the agent changed, and the plan as it w
 mark. The user's index, the branch and HEAD are not touched here.
 """
 
+import contextlib
 import os
 import shutil
 from collections.abc import Callable
@@ -56,10 +57,18 @@ def prepare_index(site: Site, base: str) -> None:
     """
     files.make_directory(site.workspace.tree_state)
     with_times = os.path.join(site.git.git_dir, "index")
+    drop_private_index(site)
     if os.path.exists(with_times):
         shutil.copy2(with_times, site.private_index)
     if not os.path.exists(with_times) or site.git.changes(base, site.private_index):
         site.git.run("read-tree", "--reset", base, index=site.private_index)
+
+
+def drop_private_index(site: Site) -> None:
+    """Before it is written anew: it may be a second name of the user's index (see land), which must not
+    be written through."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(site.private_index)
 
 
 def seal(
@@ -154,7 +163,7 @@ def _commit_tree(site: Site, tree: str, base: str, message_file: str) -> str:
             raise
         raise TaskFailure(
             f"the commit could not be signed; no branch was moved. git said: {error.stderr}",
-            fix="make signing work (try: git commit-tree -S -m test HEAD^{tree}) and run the same command again",
+            fix="make signing work (try: git commit-tree -S -m test HEAD^{tree}), then run again",
         ) from error
     return out.decode("ascii").strip()
 

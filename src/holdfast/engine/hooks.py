@@ -45,8 +45,6 @@ def _environment(site: Site, token: str) -> dict[str, str]:
     return {
         **os.environ,
         "GIT_INDEX_FILE": site.private_index,
-        "GIT_DIR": site.git.git_dir,
-        "GIT_WORK_TREE": site.git.root,
         "GIT_EDITOR": ":",
         "GIT_PREFIX": "",
         TOKEN_VARIABLE: token,

@@ -75,7 +75,7 @@ def _sync_plan_entry(site: Site, commit: str) -> None:
 
 
 def _bring_plan(site: Site, commit: str, index: str) -> None:
-    """The plan file in the tree: as committed, unless somebody edited it since; then only the mark is added."""
+    """The plan in the tree: as committed, or, if somebody edited it since, with the new marks added."""
     path = os.path.join(site.git.root, site.plan.path)
     in_tree = files.read_if_there(path) if os.path.isfile(path) else None
     before = site.git.blob(f"{commit}^:{site.plan.path}")
@@ -122,6 +122,10 @@ def _carry_marks(site: Site, path: str, in_tree: bytes, before: bytes | None, af
 
 def _replace_index(site: Site, private: str) -> None:
     """By git's own protocol: make index.lock, here as a second name of our file, and rename it."""
+    index = os.path.join(site.git.git_dir, "index")
+    if os.path.exists(index) and os.path.samefile(private, index):
+        os.unlink(private)  # done by a run that died right here; renaming one onto the other would do nothing
+        return
     lock = os.path.join(site.git.git_dir, "index.lock")
     deadline = clock.monotonic() + INDEX_PATIENCE
     while True:
@@ -138,6 +142,6 @@ def _replace_index(site: Site, private: str) -> None:
                 ) from None
             clock.sleep(0.05)
     faults.point("index.linked")
-    os.replace(lock, os.path.join(site.git.git_dir, "index"))
+    os.replace(lock, index)
     files.fsync_directory(site.git.git_dir)
     os.unlink(private)

@@ -17,7 +17,7 @@ class Trunk:
             )
         if git.resolve(branch) is None:
             raise Refused(
-                f"branch {branch.removeprefix('refs/heads/')} has no commit yet: there is nothing to start from",
+                f"branch {branch.removeprefix('refs/heads/')} has no commit yet: nothing to start from",
                 fix="git add -A && git commit -m 'Start', then run again",
             )
         return Workspace(git, branch)

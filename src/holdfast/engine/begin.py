@@ -1,0 +1,36 @@
+"""Begin: pin the base and make the in-flight record durable, before anything is started."""
+
+import secrets
+
+from holdfast.engine.flight import Flight, write_flight
+from holdfast.engine.guard import protected_files
+from holdfast.engine.site import Site
+from holdfast.model.plan import Task
+from holdfast.system import clock
+from holdfast.system.git import ZERO
+
+
+def begin(site: Site, task: Task, base: str, attempt: int) -> Flight:
+    """`attempt` 0 is a change of marks by hand."""
+    flight = Flight(
+        run=site.run,
+        plan=site.plan.path,
+        task=task.id,
+        key=task.key,
+        title=task.title,
+        base=base,
+        branch=site.branch,
+        boot=clock.boot_id(),
+        token=site.token_prefix + secrets.token_hex(8),
+        attempt=attempt,
+        protected=protected_files(site.git) if attempt else {},
+    )
+    pin_base(site, base)
+    write_flight(site.workspace.tree_state, flight)
+    return flight
+
+
+def pin_base(site: Site, base: str) -> None:
+    pinned = site.git.resolve(site.base_ref)
+    if pinned != base:
+        site.git.move_ref(site.base_ref, base, pinned or ZERO, "base", fault="base")

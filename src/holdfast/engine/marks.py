@@ -1,0 +1,73 @@
+"""Commits that change the plan alone: adding it, taking in the user's edits, `skip` and `reset`."""
+
+import os
+
+from holdfast.engine.begin import begin
+from holdfast.engine.commit import Contents, Rejected, prepare_index, seal
+from holdfast.engine.land import land
+from holdfast.engine.message import PLAN, RUN, TASK
+from holdfast.engine.site import Site
+from holdfast.errors import Refused, TaskFailure
+from holdfast.model.events import GateFinished, Noticed
+from holdfast.model.plan import Document, Status, Task
+from holdfast.system import files
+
+
+def commit_plan(site: Site, tip: str, at_tip: Document | None) -> None:
+    """The plan in the tree becomes part of the branch, so that marks have a base to stand on."""
+    data = files.read_if_there(os.path.join(site.git.root, site.plan.path)) or b""
+    document = site.plan.dialect.read(data, site.plan.path, site.plan.name)
+    if site.plan.must_be_committed:
+        raise _must_be_committed(site)
+    verb = "Add" if at_tip is None else "Update"
+    clean = site.git.text("hash-object", "-w", f"--path={site.plan.path}", "--", site.plan.path)
+    document = document._replace(data=site.git.run("cat-file", "blob", clean))
+    trailers = {PLAN: site.plan.path, RUN: site.run}
+    _commit_marks(site, tip, document, f"[holdfast] {verb} plan: {site.plan.name}", trailers, _whole_plan(site))
+    site.record(Noticed(f"{'added' if at_tip is None else 'took in your edits of'} {site.plan.path} as a commit"))
+
+
+def commit_mark(site: Site, tip: str, at_tip: Document, task: Task, status: Status, verb: str) -> str:
+    """One task's mark changed by hand; returns the commit."""
+    document = site.plan.dialect.mark(at_tip, task.id, status)
+    trailers = {PLAN: site.plan.path, TASK: task.id, RUN: site.run}
+    message = f"[holdfast] {verb} task {task.id}: {task.title}"
+    return _commit_marks(site, tip, document, message, trailers, task)
+
+
+def _commit_marks(
+    site: Site, tip: str, document: Document, message: str, trailers: dict[str, str], task: Task
+) -> str:
+    flight = begin(site, task, tip, attempt=0)
+    prepare_index(site, tip)
+    contents = Contents(tip, document, message, trailers, flight.token, whole_tree=False)
+    try:
+        sealed = seal(
+            site,
+            contents,
+            inspect=lambda changes: None,
+            hooked=lambda run: site.record(
+                GateFinished("", 0, f"{run.name} hook", run.passed, run.seconds, run.output)
+            ),
+            verify_again=lambda: None,
+        )
+    except Rejected as rejected:
+        raise TaskFailure(
+            f"the plan could not be committed: {rejected.feedback}",
+            fix=f"commit {site.plan.path} yourself (or mend the hook), then run again",
+        ) from rejected
+    land(site, flight, sealed)
+    return sealed.commit
+
+
+def _whole_plan(site: Site) -> Task:
+    """Stands for the plan as such where a record needs a task."""
+    return Task("plan", f"the plan {site.plan.name}", Status.PENDING, 0)
+
+
+def _must_be_committed(site: Site) -> Refused:
+    names = " ".join(site.plan.must_be_committed)
+    return Refused(
+        "the idea's files have changes that are not committed",
+        fix=f"git add {names} && git commit, or run with --ignore-uncommitted-idea-changes",
+    )

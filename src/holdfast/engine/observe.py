@@ -1,0 +1,167 @@
+"""What recovery looks at: git, the in-flight record, the plan at the tip and in the tree. Changes nothing."""
+
+import os
+from typing import NamedTuple
+
+from holdfast.engine.flight import Damaged, Flight, read_flight
+from holdfast.engine.message import KEY, TASK, read_trailers
+from holdfast.engine.recover import Candidate, Dirt, Observation, Record, Tip
+from holdfast.engine.site import Site
+from holdfast.errors import PlanError
+from holdfast.model.plan import Document, Plan, Status, Task
+from holdfast.system import clock, files, git
+from holdfast.system.git import Git
+
+AGENT_ACTION = "holdfast-agent"
+"""Set as GIT_REFLOG_ACTION for agents, so that the reflog tells their hand from the user's."""
+
+
+class Sight(NamedTuple):
+    """An observation with the values a repair needs."""
+
+    observation: Observation
+    tip: str
+    flight: Flight | None
+    damaged: Damaged | None
+    candidate_ref: str
+    candidate: str
+    at_tip: Document | None
+    """The plan at the tip; None when git does not track it there."""
+    dirt: git.Dirt
+    marked: tuple[Task, ...]
+    """Tasks done in the tree's plan and not at the tip."""
+    stepped: tuple[Task, ...]
+    """Open tasks some of whose steps are done in the tree's plan and not at the tip."""
+
+
+def look(site: Site) -> Sight:
+    tip = site.git.resolve(site.branch) or ""
+    record = read_flight(site.workspace.tree_state)
+    flight = record if isinstance(record, Flight) else None
+    candidate_ref, candidate = _candidate(site)
+    at_tip = plan_at(site, tip)
+    dirt = site.git.dirt()
+    marked, stepped = _marks(site, at_tip, dirt)
+    observation = Observation(
+        record=_classify_record(site, record, at_tip),
+        candidate=_classify_candidate(site.git, candidate, tip),
+        tip=_classify_tip(site.git, flight, tip),
+        dirt=_classify_dirt(site, dirt, marked, stepped),
+        operation=bool(site.workspace.operation_under_way()),
+        same_boot=flight is None or flight.boot == clock.boot_id(),
+        on_interrupt=site.policy.on_interrupt,
+        allow_dirty=site.policy.allow_dirty,
+    )
+    damaged = record if isinstance(record, Damaged) else None
+    return Sight(observation, tip, flight, damaged, candidate_ref, candidate, at_tip, dirt, marked, stepped)
+
+
+def plan_at(site: Site, commit: str) -> Document | None:
+    data = site.git.blob(f"{commit}:{site.plan.path}")
+    return None if data is None else site.plan.dialect.read(data, site.plan.path, site.plan.name)
+
+
+def same_task(plan: Plan, flight: Flight) -> Task | None:
+    """By key first, then by id: a renumbered plan still matches, an edited title too."""
+    by_key = [t for t in plan.tasks if t.key == flight.key]
+    if len(by_key) == 1:
+        return by_key[0]
+    return plan.task(flight.task)
+
+
+def _candidate(site: Site) -> tuple[str, str]:
+    for ref, commit in site.git.refs(site.candidate_prefix).items():
+        return ref, commit
+    return "", ""
+
+
+def _classify_record(site: Site, record: Flight | Damaged | None, at_tip: Document | None) -> Record:
+    if record is None:
+        return Record.NONE
+    if isinstance(record, Damaged):
+        return Record.DAMAGED
+    if record.run != site.run:
+        return Record.OTHERS
+    if record.by_hand:
+        return Record.BY_HAND
+    task = same_task(at_tip.plan, record) if at_tip else None
+    return Record.OPEN if task and not task.status.settled else Record.MOOT
+
+
+def _classify_candidate(git: Git, candidate: str, tip: str) -> Candidate:
+    if not candidate:
+        return Candidate.NONE
+    if candidate == tip or git.is_ancestor(candidate, tip):
+        return Candidate.LANDED
+    return Candidate.NEXT if git.resolve(f"{candidate}^") == tip else Candidate.ASTRAY
+
+
+def _classify_tip(git: Git, flight: Flight | None, tip: str) -> Tip:
+    head = git.resolve("HEAD")
+    if flight is None or tip == head == flight.base:
+        return Tip.AT_BASE
+    if moved_by_agent_alone(git, flight):
+        return Tip.AGENTS
+    if tip == flight.base:
+        return Tip.AT_BASE
+    return Tip.AHEAD if git.is_ancestor(flight.base, tip) else Tip.ELSEWHERE
+
+
+def moved_by_agent_alone(git: Git, flight: Flight) -> bool:
+    """Does every reflog entry since the base bear the agent's mark? Without a reflog we must believe so."""
+    listing = git.text("reflog", "show", "--format=%H %gs", "-n", "200", flight.branch, "--", expect=(0, 128))
+    for row in listing.splitlines():
+        commit, _, action = row.partition(" ")
+        if commit == flight.base:
+            return True
+        if not action.startswith(AGENT_ACTION):
+            return False
+    return True
+
+
+def _marks(site: Site, at_tip: Document | None, dirt: git.Dirt) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
+    """Left by another tool, an older run or a failed hook; never evidence by themselves."""
+    in_tree = _plan_in_tree(site) if site.plan.path in dirt.paths else None
+    if at_tip is None or in_tree is None:
+        return (), ()
+    before = {t.key: t for t in at_tip.plan.tasks}
+    marked, stepped = [], []
+    for task in in_tree.plan.tasks:
+        was = before.get(task.key)
+        if was is None or was.status.settled:
+            continue
+        if task.status is Status.COMPLETED:
+            marked.append(was)
+        elif {s.text for s in task.steps if s.done} - {s.text for s in was.steps if s.done}:
+            stepped.append(was)
+    return tuple(marked), tuple(stepped)
+
+
+def _plan_in_tree(site: Site) -> Document | None:
+    data = files.read_if_there(os.path.join(site.git.root, site.plan.path))
+    if data is None:
+        return None
+    try:
+        return site.plan.dialect.read(data, site.plan.path, site.plan.name)
+    except PlanError:
+        return None
+
+
+def _classify_dirt(site: Site, dirt: git.Dirt, marked: tuple[Task, ...], stepped: tuple[Task, ...]) -> Dirt:
+    if dirt.clean:
+        return Dirt.NONE
+    if set(dirt.paths) == {site.plan.path} and not dirt.conflicted:
+        return Dirt.PLAN
+    if dirt.conflicted:
+        return Dirt.OTHER
+    if len(marked) > 1:
+        return Dirt.SEVERAL_MARKED
+    if marked:
+        return Dirt.MARKED
+    return Dirt.STEPS if len(stepped) == 1 else Dirt.OTHER
+
+
+def landed_task(git: Git, commit: str) -> tuple[str, str]:
+    """(id, key) from the trailers of a task's commit, ("", "") when it has none."""
+    trailers = read_trailers(os.fsdecode(git.run("log", "-1", "--format=%B", commit)))
+    return trailers.get(TASK, ""), trailers.get(KEY, "")

@@ -1,0 +1,314 @@
+"""Does what recovery decided. Every repair may be interrupted and done again."""
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+from holdfast.engine import guard, rescue
+from holdfast.engine.attempt import put_plan_back
+from holdfast.engine.begin import begin, pin_base
+from holdfast.engine.commit import prepare_index
+from holdfast.engine.flight import Flight, clear_flight, set_aside_flight, write_flight
+from holdfast.engine.land import drop_helpers, finish, publish
+from holdfast.engine.marks import commit_plan
+from holdfast.engine.observe import Sight, landed_task, look, same_task
+from holdfast.engine.recover import Action, decide
+from holdfast.engine.site import Site
+from holdfast.errors import HoldfastError, PlanError, Refused
+from holdfast.model.events import Noticed, Recovered, Rescued, TaskLanded
+from holdfast.model.plan import Document, Task
+from holdfast.system import clock
+
+MOST_REPAIRS = 12
+"""Every repair brings the tree nearer to a beginning; more than this means two of them undo each other."""
+
+
+class Standing(NamedTuple):
+    """Where the run may begin: the plan at the tip and, maybe, a task that is under way already."""
+
+    tip: str
+    plan: Document
+    resume: Task | None = None
+    """Its partial work is in the tree."""
+    finished: bool = False
+    """That work only has to be checked and sealed: no agent is needed."""
+
+
+def recover(site: Site) -> Standing:
+    """Until nothing that an earlier run left stands in the way, or somebody has to decide."""
+    for _ in range(MOST_REPAIRS):
+        sight = look(site)
+        action = decide(sight.observation)
+        standing = REPAIRS[action](site, sight)
+        if standing is not None:
+            return standing
+    raise Refused(
+        f"recovery does not come to an end: {action.value}",
+        fix="look at `git status`, commit or set aside what is there, and run again",
+    )
+
+
+# -- nothing in the way ------------------------------------------------------------------------------
+
+
+def _begin(site: Site, sight: Sight) -> Standing | None:
+    if sight.at_tip is None:
+        raise _not_committed(site)
+    return Standing(sight.tip, sight.at_tip)
+
+
+def _forget(site: Site, sight: Sight) -> None:
+    drop_helpers(site)
+
+
+def _commit_plan(site: Site, sight: Sight) -> None:
+    commit_plan(site, sight.tip, sight.at_tip)
+
+
+# -- a commit was made -------------------------------------------------------------------------------
+
+
+def _finish(site: Site, sight: Sight) -> None:
+    finish(site, _flight_of(site, sight), sight.candidate)
+    _tell_landed(site, sight, "the commit had landed; brought the index and the plan in line")
+
+
+def _publish(site: Site, sight: Sight) -> None:
+    publish(site, _flight_of(site, sight), sight.candidate)
+    _tell_landed(site, sight, "published it; no agent was needed")
+
+
+def _flight_of(site: Site, sight: Sight) -> Flight:
+    """The record, or, when it is gone, as much of it as the commit itself tells."""
+    if sight.flight is not None and sight.flight.run == site.run:
+        return sight.flight
+    task, key = landed_task(site.git, sight.candidate)
+    base = site.git.resolve(f"{sight.candidate}^") or ""
+    return Flight(site.run, site.plan.path, task, key, "", base, site.branch, "", "", 1, {})
+
+
+def _tell_landed(site: Site, sight: Sight, did: str) -> None:
+    flight = _flight_of(site, sight)
+    found = f"a sealed commit {sight.candidate[:12]} of an interrupted run"
+    site.record(Recovered(found, did, flight.task))
+    if not flight.by_hand:
+        site.record(TaskLanded(flight.task, flight.title, sight.candidate, flight.attempt, 0.0))
+
+
+# -- a task was in flight ----------------------------------------------------------------------------
+
+
+def _set_aside(site: Site, sight: Sight) -> None:
+    assert sight.damaged is not None
+    aside = set_aside_flight(sight.damaged)
+    found = f"an in-flight record that cannot be read ({sight.damaged.problem})"
+    site.record(Recovered(found, f"moved to {aside}; git tells the rest"))
+
+
+def _put_branch_back(site: Site, sight: Sight) -> None:
+    flight = _in_flight(sight)
+    findings = guard.put_back(site, flight)
+    for notice in findings.notices:
+        site.record(Recovered(f"task {flight.task} was interrupted", notice, flight.task))
+    if findings.strayed:
+        _keep(site, flight, "the branch was moved off its base during an interrupted attempt")
+        rescue.restore_start(site.workspace, flight.base)
+
+
+def _rebase_record(site: Site, sight: Sight) -> None:
+    """Somebody committed while the task was in flight: their commit stays and becomes its base."""
+    flight = _in_flight(sight)._replace(base=sight.tip)
+    pin_base(site, sight.tip)
+    write_flight(site.workspace.tree_state, flight)
+    found = f"the branch moved to {sight.tip[:12]} while task {flight.task} was in flight"
+    site.record(Recovered(found, "goes on from there", flight.task))
+
+
+def _reseal(site: Site, sight: Sight) -> Standing | None:
+    """The tree holds the work, the branch has moved on: check again, without an agent."""
+    flight = _in_flight(sight)
+    ref = rescue.pin(site.git, site.run, f"{flight.key}-candidate", sight.candidate, "sealed on an older tip")
+    site.record(Rescued(ref, "sealed on a tip that has moved since", flight.task))
+    site.git.delete_refs({sight.candidate_ref: sight.candidate}, fault="candidate.drop")
+    if sight.dirt.clean or sight.at_tip is None:
+        return None
+    site.record(Recovered(f"task {flight.task} was sealed on another commit", "checks it again", flight.task))
+    return Standing(sight.tip, sight.at_tip, same_task(sight.at_tip.plan, flight), finished=True)
+
+
+def _resume(site: Site, sight: Sight) -> Standing | None:
+    flight = _in_flight(sight)
+    ref = _tidy(site, flight)
+    found = f"task {flight.task} was interrupted with {_changes(sight)} in the tree"
+    site.record(Recovered(found, "goes on in place", flight.task, ref))
+    assert sight.at_tip is not None
+    return Standing(sight.tip, sight.at_tip, same_task(sight.at_tip.plan, flight))
+
+
+def _roll_back(site: Site, sight: Sight) -> None:
+    flight = _in_flight(sight)
+    ref = _tidy(site, flight)
+    rescue.restore_start(site.workspace, flight.base)
+    torn = "" if sight.observation.same_boot else " before the machine restarted (files may be torn)"
+    found = f"task {flight.task} was interrupted{torn} with {_changes(sight)} in the tree"
+    site.record(Recovered(found, "kept them under rescue, begins the task again", flight.task, ref))
+
+
+def _clear_away(site: Site, sight: Sight) -> None:
+    flight = _in_flight(sight)
+    ref = _tidy(site, flight)
+    rescue.restore_start(site.workspace, flight.base)
+    found = f"left-over work of task {flight.task}, which is no longer open in the plan"
+    site.record(Recovered(found, "kept it under rescue", flight.task, ref))
+
+
+def _tidy(site: Site, flight: Flight) -> str:
+    """Keep everything first; then locks, config and HEAD as they were, and the plan file ours again."""
+    ref = _keep(site, flight, f"task {flight.task} was interrupted")
+    for notice in guard.put_back(site, flight).notices:
+        site.record(Noticed(notice, flight.task))
+    prepare_index(site, flight.base)
+    put_plan_back(site, flight)
+    return ref
+
+
+def _keep(site: Site, flight: Flight, reason: str) -> str:
+    ref = rescue.snapshot(site.workspace, site.run, flight.key, reason)
+    site.record(Rescued(ref, reason, flight.task))
+    return ref
+
+
+def _in_flight(sight: Sight) -> Flight:
+    assert sight.flight is not None
+    return sight.flight
+
+
+def _changes(sight: Sight) -> str:
+    count = len(sight.dirt.paths)
+    return f"{count} changed {'file' if count == 1 else 'files'}"
+
+
+# -- another tool, or an older run, left marks -------------------------------------------------------
+
+
+def _commit_marked(site: Site, sight: Sight) -> Standing | None:
+    (task,) = sight.marked
+    site.record(
+        Noticed("Detected uncommitted changes from a previous run, attempting to commit...", task.id)
+    )
+    return _take_over(site, sight, task, finished=True)
+
+
+def _adopt(site: Site, sight: Sight) -> Standing | None:
+    (task,) = sight.stepped
+    found = f"uncommitted work with some steps of task {task.id} marked done"
+    site.record(Recovered(found, "resumes the task with it", task.id))
+    return _take_over(site, sight, task, finished=False)
+
+
+def _take_over(site: Site, sight: Sight, task: Task, *, finished: bool) -> Standing | None:
+    flight = begin(site, task, sight.tip, attempt=1)
+    _tidy(site, flight)
+    assert sight.at_tip is not None
+    return Standing(sight.tip, sight.at_tip, task, finished)
+
+
+# -- somebody has to decide --------------------------------------------------------------------------
+
+
+def _refuse_others(site: Site, sight: Sight) -> None:
+    flight = _in_flight(sight)
+    branch = flight.branch.removeprefix("refs/heads/")
+    raise Refused(
+        f"task {flight.task} of {flight.plan} is in flight in this tree, on branch {branch}",
+        fix=f"finish it first: git switch {branch} && holdfast run {flight.plan}\n"
+        f"or let go of it (its work is kept under rescue): holdfast reset {flight.task} --plan {flight.plan}",
+    )
+
+
+def _refuse_moved(site: Site, sight: Sight) -> None:
+    flight = _in_flight(sight)
+    raise Refused(
+        f"task {flight.task} began at {flight.base[:12]}, and the branch was since moved to {sight.tip[:12]}, "
+        "which does not contain that commit; the tree holds changes that may belong to either",
+        fix=f"commit or set aside what is yours, then: holdfast reset {flight.task}",
+    )
+
+
+def _refuse_operation(site: Site, sight: Sight) -> None:
+    operation = site.workspace.operation_under_way()
+    raise Refused(
+        f"a {operation} is under way in this tree",
+        fix=f"finish it, or give it up with: git {operation} --abort",
+    )
+
+
+def _refuse_several(site: Site, sight: Sight) -> None:
+    names = ", ".join(task.id for task in sight.marked)
+    raise Refused(
+        f"uncommitted changes mark several tasks done ({names}): their work cannot be told apart",
+        fix="commit each task's changes with its mark by hand, then run again",
+    )
+
+
+def _refuse_dirty(site: Site, sight: Sight) -> None:
+    raise dirty_tree(sight)
+
+
+def dirty_tree(sight: Sight) -> HoldfastError:
+    dirt = sight.dirt
+    groups = (
+        ("staged", dirt.staged),
+        ("changed", dirt.unstaged),
+        ("untracked", dirt.untracked),
+        ("conflicted", dirt.conflicted),
+    )
+    lines = [f"  {label}: {_some(paths)}" for label, paths in groups if paths]
+    return Refused(
+        "the working tree has changes that are not Holdfast's:\n" + "\n".join(lines),
+        fix="one of three ways out:\n"
+        "  work elsewhere:    git worktree add ../elsewhere -b my-plan && cd ../elsewhere, then run there\n"
+        "  commit or stash:   git add -A && git commit, or git stash -u\n"
+        "  run all the same:  holdfast run --allow-dirty (makes no commits at all)",
+    )
+
+
+def _some(paths: tuple[str, ...]) -> str:
+    shown = ", ".join(paths[:8])
+    return shown if len(paths) <= 8 else f"{shown} and {len(paths) - 8} more"
+
+
+def _not_committed(site: Site) -> HoldfastError:
+    if site.git.is_ignored(site.plan.path):
+        return Refused(
+            f"git ignores {site.plan.path}: its marks could not be part of the commits",
+            fix=f"take it out of .gitignore, or: git add -f {site.plan.path} && git commit -m 'Add plan'",
+        )
+    if os.path.exists(os.path.join(site.git.root, site.plan.path)):
+        return Refused(f"{site.plan.path} is not committed", fix=f"git add {site.plan.path} && git commit")
+    return PlanError(site.plan.path, 0, "no such file at the tip of this branch")
+
+
+Repair = Callable[[Site, Sight], "Standing | None"]
+
+REPAIRS: dict[Action, Repair] = {
+    Action.SET_ASIDE: _set_aside,
+    Action.FINISH: _finish,
+    Action.PUBLISH: _publish,
+    Action.RESEAL: _reseal,
+    Action.REFUSE_OTHERS: _refuse_others,
+    Action.REFUSE_MOVED: _refuse_moved,
+    Action.REFUSE_OPERATION: _refuse_operation,
+    Action.REFUSE_SEVERAL: _refuse_several,
+    Action.REFUSE_DIRTY: _refuse_dirty,
+    Action.FORGET: _forget,
+    Action.PUT_BRANCH_BACK: _put_branch_back,
+    Action.REBASE_RECORD: _rebase_record,
+    Action.CLEAR_AWAY: _clear_away,
+    Action.RESUME: _resume,
+    Action.ROLL_BACK: _roll_back,
+    Action.COMMIT_MARKED: _commit_marked,
+    Action.ADOPT: _adopt,
+    Action.COMMIT_PLAN: _commit_plan,
+    Action.BEGIN: _begin,
+}
