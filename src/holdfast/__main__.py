@@ -1,0 +1,5 @@
+import sys
+
+from holdfast.cli.main import main
+
+sys.exit(main())
