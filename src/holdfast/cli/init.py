@@ -47,8 +47,9 @@ def template() -> str:
 
 def _entry(setting: Setting) -> str:
     name = setting.key.rpartition(".")[2]
-    shown = toml(setting.default or setting.example) if setting.example else toml(setting.default)
-    return f"# {setting.help}\n# Takes {expected(setting)}.\n# {name} = {shown}\n"
+    limits = f" Takes {expected(setting)}." if setting.most or setting.choices else ""
+    shown = setting.default or setting.example or setting.default
+    return f"# {setting.help}{limits}\n# {name} = {toml(shown)}\n"
 
 
 def toml(value: Value) -> str:
