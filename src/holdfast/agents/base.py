@@ -64,7 +64,12 @@ class Outcome(NamedTuple):
 
 
 class Listener(Protocol):
-    """Reads one attempt's output as it comes. A line has no newline and is at most a few kilobytes long."""
+    """Reads one attempt's output as it comes. A line has no newline and is of bounded length."""
+
+    @property
+    def skims(self) -> bool:
+        """Only the end of the output matters, so a flood may be handed on in part."""
+        ...
 
     def heard(self, line: bytes) -> str | None:
         """A line of standard output; returns what to show on the screen, None for nothing."""

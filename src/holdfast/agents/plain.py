@@ -35,6 +35,8 @@ def task_environment(assignment: Assignment) -> dict[str, str]:
 class PlainListener:
     """Takes the end of standard output for the agent's final message; keeps no more than that."""
 
+    skims = True
+
     def __init__(self) -> None:
         self._lines: deque[bytes] = deque()
         self._size = 0

@@ -28,6 +28,7 @@ STRAYED = (
     "The branch was reset, rebased, amended or deleted, so the work no longer stood on the commit it began "
     "with; the tree was put back to that commit. Do not use git to change history."
 )
+FOUND_FINISHED = Outcome(OutcomeKind.FINISHED, "", "", "found finished", "")
 
 
 class Try(NamedTuple):
@@ -42,6 +43,8 @@ class Try(NamedTuple):
     """Why the attempt before failed, "" for the first."""
     resumed: bool
     """Partial work of an interrupted attempt is in the tree."""
+    finished: bool
+    """That work only has to be checked and sealed: no agent is needed."""
 
 
 class Failure(NamedTuple):
@@ -51,7 +54,7 @@ class Failure(NamedTuple):
 
 def attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure:
     prepare_index(site, flight.base)
-    outcome = _run_agent(site, flight, this)
+    outcome = FOUND_FINISHED if this.finished else _run_agent(site, flight, this)
     strayed = _put_back(site, flight)
     if outcome.kind is OutcomeKind.INTERRUPTED:
         raise Interrupted("stopped; the partial work is in place", signal_number=site.stops.signal_number)
@@ -126,7 +129,7 @@ def _invocation(site: Site, this: Try, prompt_file: str) -> Invocation:
     facts = PromptFacts(
         plan_title=plan.title or plan.name,
         plan_path=plan.path,
-        done=plan.count(Status.COMPLETED, Status.SKIPPED),
+        position=plan.count(Status.COMPLETED, Status.SKIPPED) + 1,
         total=len(plan.tasks),
         task=this.task,
         attempt=this.number,

@@ -30,6 +30,15 @@ def begin(site: Site, task: Task, base: str, attempt: int) -> Flight:
     return flight
 
 
+def begin_without_commit(site: Site, task: Task) -> Flight:
+    """For `--allow-dirty`: nothing to recover by git, so nothing is pinned or recorded."""
+    token = site.token_prefix + secrets.token_hex(8)
+    head = site.git.resolve("HEAD") or ""
+    return Flight(
+        site.run, site.plan.path, task.id, task.key, task.title, head, site.branch, "", token, 1, {}
+    )
+
+
 def pin_base(site: Site, base: str) -> None:
     pinned = site.git.resolve(site.base_ref)
     if pinned != base:

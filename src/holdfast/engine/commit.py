@@ -38,6 +38,8 @@ class Sealed(NamedTuple):
     commit: str
     changes: tuple[Change, ...]
     """Against the base, the plan included."""
+    plan: Document
+    """The plan as the commit holds it."""
 
 
 class Rejected(Exception):
@@ -90,7 +92,7 @@ def seal(
     message_file = _message(site, contents, hooked)
     commit = _commit_tree(site, tree, contents.base, message_file)
     faults.point("sealed")
-    return Sealed(commit, site.git.changes(contents.base, site.private_index))
+    return Sealed(commit, site.git.changes(contents.base, site.private_index), contents.plan)
 
 
 def _stage(site: Site, contents: Contents, plan_blob: str) -> tuple[Change, ...]:

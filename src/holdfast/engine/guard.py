@@ -110,9 +110,10 @@ def _restore_files(site: Site, flight: Flight) -> list[str]:
 
 
 def _replace_keeping_mode(path: str, data: bytes) -> None:
-    mode = os.stat(path).st_mode & 0o7777 if os.path.exists(path) else 0o755 if "hooks" in path else 0o644
+    there = os.path.exists(path)
     files.write_durably(path, data, fault="protected")
-    os.chmod(path, mode)
+    if not there:
+        os.chmod(path, 0o755 if os.path.basename(os.path.dirname(path)) == "hooks" else 0o644)
 
 
 def _end_operation(site: Site) -> list[str]:

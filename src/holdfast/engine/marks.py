@@ -7,7 +7,7 @@ from holdfast.engine.commit import Contents, Rejected, prepare_index, seal
 from holdfast.engine.land import land
 from holdfast.engine.message import PLAN, RUN, TASK
 from holdfast.engine.site import Site
-from holdfast.errors import Refused, TaskFailure
+from holdfast.errors import PlanError, Refused, TaskFailure
 from holdfast.model.events import GateFinished, Noticed
 from holdfast.model.plan import Document, Status, Task
 from holdfast.system import files
@@ -23,8 +23,12 @@ def commit_plan(site: Site, tip: str, at_tip: Document | None) -> None:
     clean = site.git.text("hash-object", "-w", f"--path={site.plan.path}", "--", site.plan.path)
     document = document._replace(data=site.git.run("cat-file", "blob", clean))
     trailers = {PLAN: site.plan.path, RUN: site.run}
-    _commit_marks(site, tip, document, f"[holdfast] {verb} plan: {site.plan.name}", trailers, _whole_plan(site))
-    site.record(Noticed(f"{'added' if at_tip is None else 'took in your edits of'} {site.plan.path} as a commit"))
+    _commit_marks(
+        site, tip, document, f"[holdfast] {verb} plan: {site.plan.name}", trailers, _whole_plan(site)
+    )
+    site.record(
+        Noticed(f"{'added' if at_tip is None else 'took in your edits of'} {site.plan.path} as a commit")
+    )
 
 
 def commit_mark(site: Site, tip: str, at_tip: Document, task: Task, status: Status, verb: str) -> str:
@@ -33,6 +37,24 @@ def commit_mark(site: Site, tip: str, at_tip: Document, task: Task, status: Stat
     trailers = {PLAN: site.plan.path, TASK: task.id, RUN: site.run}
     message = f"[holdfast] {verb} task {task.id}: {task.title}"
     return _commit_marks(site, tip, document, message, trailers, task)
+
+
+def plan_in_tree(site: Site) -> Document:
+    data = files.read_if_there(os.path.join(site.git.root, site.plan.path))
+    if data is None:
+        raise PlanError(site.plan.path, 0, "no such file")
+    return site.plan.dialect.read(data, site.plan.path, site.plan.name)
+
+
+def mark_in_tree(site: Site, plan: Document, task: Task) -> Document:
+    """Without a commit the mark goes to the file as it is now: the agent may have worked on it."""
+    current = plan_in_tree(site)
+    same = next((t for t in current.plan.tasks if t.key == task.key), None)
+    if same is None:
+        raise PlanError(site.plan.path, 0, f"task {task.id} is gone from the plan: it cannot be marked")
+    marked = site.plan.dialect.mark(current, same.id, Status.COMPLETED)
+    files.write_durably(os.path.join(site.git.root, site.plan.path), marked.data, fault="plan.marked")
+    return marked
 
 
 def _commit_marks(

@@ -193,9 +193,7 @@ def _changes(sight: Sight) -> str:
 
 def _commit_marked(site: Site, sight: Sight) -> Standing | None:
     (task,) = sight.marked
-    site.record(
-        Noticed("Detected uncommitted changes from a previous run, attempting to commit...", task.id)
-    )
+    site.record(Noticed("Detected uncommitted changes from a previous run, attempting to commit...", task.id))
     return _take_over(site, sight, task, finished=True)
 
 

@@ -1,23 +1,23 @@
 """The whole story of a run. Read this first.
 
-With the lock held: end what a dead run left alive, recover what it left behind; then, while a task is
-ready, begin it, attempt it until it holds, land it. One task, one commit, one compare-and-swap.
+With the lock held: end what a dead run left alive and recover what it left behind; then, while a task is
+ready, begin it, attempt it until an attempt holds, land it. One task, one commit, one compare-and-swap.
 """
 
 from holdfast.engine import rescue
-from holdfast.engine.attempt import Failure, Try, attempt, attempt_without_commit, seal_as_it_is
-from holdfast.engine.begin import begin
+from holdfast.engine.attempt import Failure, Try, attempt, attempt_without_commit
+from holdfast.engine.begin import begin, begin_without_commit
 from holdfast.engine.commit import Sealed
-from holdfast.engine.flight import Flight, read_flight
+from holdfast.engine.flight import Flight
 from holdfast.engine.land import land
 from holdfast.engine.marks import mark_in_tree, plan_in_tree
 from holdfast.engine.repair import Standing, recover
 from holdfast.engine.schedule import next_task
 from holdfast.engine.site import Site
-from holdfast.errors import HoldfastError, Interrupted, TaskFailure
+from holdfast.errors import Interrupted, TaskFailure
 from holdfast.model import events
-from holdfast.model.plan import Document, Plan, Status, Task
-from holdfast.model.state import RunState
+from holdfast.model.plan import Document, Plan, Task
+from holdfast.model.state import State
 from holdfast.system import clock, leftovers
 from holdfast.system.git import RefMoved
 
@@ -25,11 +25,9 @@ MOST_MOVES = 20
 """How often somebody may move the branch under a running task before we ask them to stop."""
 
 
-def run(site: Site, history: RunState) -> Plan:
-    """Carry the plan out, as far as `only` and `until` say; returns the plan as it then stands."""
-    ended = leftovers.end_leftovers(site.token_prefix)
-    if ended:
-        site.record(events.Recovered(f"{ended} processes of a dead run were still alive", "ended them"))
+def run(site: Site, history: State) -> Plan:
+    """Carry the plan out as far as the policy's `only` and `until` say; returns it as it then stands."""
+    _end_leftovers(site)
     if site.policy.allow_dirty:
         return _run_without_commits(site, history)
     for _ in range(MOST_MOVES):
@@ -37,37 +35,99 @@ def run(site: Site, history: RunState) -> Plan:
             return _run_to_the_end(site, history, recover(site))
         except RefMoved as moved:
             site.record(events.Noticed(f"{moved.message}: somebody else moved it; looking again"))
-    raise TaskFailure("the branch keeps moving while tasks are in flight", fix="let one of the two work at a time")
+    raise TaskFailure("the branch keeps moving under its tasks", fix="let one of you work at a time")
 
 
-def _run_to_the_end(site: Site, history: RunState, standing: Standing) -> Plan:
-    plan, tip, resume = standing.plan, standing.tip, standing.resume
-    while task := resume or next_task(plan.plan, only=site.policy.only, until=site.policy.until):
-        sealed = _carry_out(site, history, plan, tip, task, standing if resume else None)
-        plan = site.plan.dialect.mark(plan, task.id, Status.COMPLETED)
-        tip, resume = sealed.commit, None
-        _stop_if_asked(site)
+def _run_to_the_end(site: Site, history: State, standing: Standing) -> Plan:
+    plan, tip = standing.plan, standing.tip
+    if standing.resume:
+        tip, plan = _carry_out(site, history, plan, tip, standing.resume, standing)
+    while task := next_task(plan.plan, only=site.policy.only, until=site.policy.until):
+        tip, plan = _carry_out(site, history, plan, tip, task)
     return plan.plan
 
 
 def _carry_out(
-    site: Site, history: RunState, plan: Document, tip: str, task: Task, resumed: Standing | None
-) -> Sealed:
-    """Attempt the task until an attempt holds, then land it."""
+    site: Site, history: State, plan: Document, tip: str, task: Task, resumed: Standing | None = None
+) -> tuple[str, Document]:
+    """Attempt the task until an attempt holds, then land it; returns the new tip and the plan there."""
     began = clock.monotonic()
-    used, feedback = history.attempts_used(task.key), history.feedback(task.key)
-    of = site.policy.max_attempts
-    first = min(used + 1, of)
-    for number in range(first, of + 1):
-        flight = _begin(site, task, tip, number, resumed)
-        this = Try(task, plan, number, of, feedback, resumed=resumed is not None and number == first)
-        skip_agent = resumed is not None and resumed.finished and number == first
-        result = _attempt(site, flight, this, skip_agent=skip_agent)
+    this = _first_try(site, history, plan, task, resumed)
+    while True:
+        _stop_if_asked(site)
+        flight = begin(site, task, tip, this.number)
+        result = _attempt(site, flight, this)
         if isinstance(result, Sealed):
             land(site, flight, result)
             seconds = clock.monotonic() - began
-            site.record(events.TaskLanded(task.id, task.title, result.commit, number, seconds))
-            return result
-        feedback = result.feedback
-        site.record(events.AttemptFailed(task.id, number, result.reason, result.feedback))
-    raise _failed(site, task, result)
+            site.record(events.TaskLanded(task.id, task.title, result.commit, this.number, seconds))
+            return result.commit, result.plan
+        this = _next_try(site, this, result)
+
+
+def _first_try(site: Site, history: State, plan: Document, task: Task, resumed: Standing | None) -> Try:
+    """Attempts that an earlier run used up without giving the task up still count."""
+    past = history.task(task.id)
+    of = site.policy.max_attempts
+    return Try(
+        task,
+        plan,
+        number=min(past.attempts + 1, of),
+        of=of,
+        feedback=past.feedback,
+        resumed=resumed is not None,
+        finished=resumed is not None and resumed.finished,
+    )
+
+
+def _next_try(site: Site, this: Try, failure: Failure) -> Try:
+    """The work stays in the tree for the next attempt, which is told why this one failed."""
+    task = this.task
+    site.record(events.AttemptFailed(task.id, this.number, failure.reason, failure.feedback))
+    if this.number >= this.of:
+        site.record(events.TaskFailed(task.id, task.title, failure.reason))
+        raise TaskFailure(
+            f"task {task.id} failed after {this.of} {'attempt' if this.of == 1 else 'attempts'}: {failure.reason}",
+            fix="nothing was committed and its work is still in the tree. Run again to try again, or:\n"
+            f"  holdfast log {task.id}     what the agent and the checks said\n"
+            f"  holdfast skip {task.id}    go on without it (its work is kept under rescue)",
+        )
+    return this._replace(number=this.number + 1, feedback=failure.feedback, resumed=False, finished=False)
+
+
+def _attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure:
+    try:
+        return attempt(site, flight, this)
+    except Interrupted:
+        signal = events.Interrupted(this.task.id, this.number, f"signal {site.stops.signal_number}")
+        site.record(signal)
+        if not site.git.dirt().clean:
+            ref = rescue.snapshot(site.workspace, site.run, flight.key, f"task {this.task.id} was stopped")
+            site.record(events.Rescued(ref, "stopped by a signal", this.task.id))
+        raise
+
+
+def _run_without_commits(site: Site, history: State) -> Plan:
+    """`--allow-dirty`: marks go to the plan file in the tree, and nothing is committed."""
+    plan = plan_in_tree(site)
+    while task := next_task(plan.plan, only=site.policy.only, until=site.policy.until):
+        this = _first_try(site, history, plan, task, None)
+        while failure := attempt_without_commit(site, begin_without_commit(site, task), this):
+            this = _next_try(site, this, failure)
+            _stop_if_asked(site)
+        plan = mark_in_tree(site, plan, task)
+        site.record(events.TaskLanded(task.id, task.title, "", this.number, 0.0))
+        _stop_if_asked(site)
+    return plan.plan
+
+
+def _end_leftovers(site: Site) -> None:
+    ended = leftovers.end_leftovers(site.token_prefix)
+    if ended:
+        many = "process" if ended == 1 else "processes"
+        site.record(events.Recovered(f"{ended} {many} of a dead run, still alive", "ended before going on"))
+
+
+def _stop_if_asked(site: Site) -> None:
+    if site.stops.requested:
+        raise Interrupted("stopped between two steps", signal_number=site.stops.signal_number)

@@ -33,6 +33,7 @@ def write_durably(path: str, data: bytes, *, fault: str) -> None:
     temporary = f"{path}.new"
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
+        _keep_mode(fd, path)
         view = memoryview(data)
         while view:
             view = view[os.write(fd, view) :]
@@ -43,6 +44,11 @@ def write_durably(path: str, data: bytes, *, fault: str) -> None:
     os.replace(temporary, path)
     fsync_directory(os.path.dirname(path))
     faults.point(f"{fault}.durable")
+
+
+def _keep_mode(fd: int, path: str) -> None:
+    if os.path.exists(path):
+        os.fchmod(fd, os.stat(path).st_mode & 0o7777)
 
 
 def remove_durably(path: str, *, fault: str) -> None:
