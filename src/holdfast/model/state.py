@@ -1,0 +1,136 @@
+"""Where a run stands, as a fold over its journalled events.
+
+Only history: which tasks are done is for the plan at the branch's tip to say.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Generic, NamedTuple, TypeVar
+
+from holdfast.model.events import (
+    AgentEnded,
+    AttemptFailed,
+    AttemptStarted,
+    Entry,
+    Event,
+    Interrupted,
+    Recovered,
+    Rescued,
+    RunEnded,
+    RunStarted,
+    TaskChanged,
+    TaskFailed,
+    TaskLanded,
+)
+
+_E = TypeVar("_E", bound=Event)
+
+SUMMARY_KINDS = (
+    "run_started",
+    "recovered",
+    "rescued",
+    "attempt_failed",
+    "task_failed",
+    "task_changed",
+    "interrupted",
+    "run_ended",
+)
+"""Enough for an overview: all but the several events that every smooth task leaves behind."""
+
+
+class Dated(NamedTuple, Generic[_E]):
+    at: float
+    event: _E
+
+
+class TaskHistory(NamedTuple):
+    failures: tuple[AttemptFailed, ...] = ()
+    """The attempts that count against the limit."""
+    earlier_feedback: str = ""
+    """What the last attempt was told before the count began anew."""
+    failed: str = ""
+    """Why the task was given up, "" when it was not or has been taken up again."""
+    agent_seconds: float = 0.0
+    under_way: Dated[AttemptStarted] | None = None
+
+    @property
+    def attempts(self) -> int:
+        return len(self.failures)
+
+    @property
+    def feedback(self) -> str:
+        """What the next attempt's prompt should say about the last one."""
+        return self.failures[-1].feedback if self.failures else self.earlier_feedback
+
+
+class State(NamedTuple):
+    tasks: Mapping[str, TaskHistory]
+    recoveries: tuple[Dated[Recovered], ...] = ()
+    rescues: tuple[Dated[Rescued], ...] = ()
+    started: Dated[RunStarted] | None = None
+    ended: Dated[RunEnded] | None = None
+    running: bool = False
+    """The last start has no end: a run is under way, or was killed. `started` has its pid."""
+
+    def task(self, task_id: str) -> TaskHistory:
+        return self.tasks.get(task_id, TaskHistory())
+
+
+def fold(entries: Iterable[Entry]) -> State:
+    """The entries of one run, in order."""
+    tasks: dict[str, TaskHistory] = {}
+    recoveries: list[Dated[Recovered]] = []
+    rescues: list[Dated[Rescued]] = []
+    state = State(tasks)
+    for entry in entries:
+        match entry.event:
+            case Recovered() as event:
+                recoveries.append(Dated(entry.at, event))
+            case Rescued() as event:
+                rescues.append(Dated(entry.at, event))
+            case RunStarted() as event:
+                state = state._replace(started=Dated(entry.at, event), running=True)
+                _nothing_under_way(tasks)
+            case RunEnded() as event:
+                state = state._replace(ended=Dated(entry.at, event), running=False)
+                _nothing_under_way(tasks)
+            case event:
+                _tell_task(tasks, event, entry.at)
+    return state._replace(recoveries=tuple(recoveries), rescues=tuple(rescues))
+
+
+def told(history: TaskHistory, event: Event, at: float) -> TaskHistory:
+    """The history of one task after one of its events."""
+    match event:
+        case AttemptStarted():
+            return history._replace(under_way=Dated(at, event), failed="")
+        case AgentEnded():
+            return history._replace(agent_seconds=history.agent_seconds + event.seconds)
+        case AttemptFailed():
+            return history._replace(failures=(*history.failures, event), under_way=None)
+        case Interrupted():
+            counted = tuple(f for f in history.failures if f.attempt != event.attempt)
+            return history._replace(failures=counted, under_way=None)
+        case TaskFailed():
+            return _counted_anew(history)._replace(failed=event.reason)
+        case TaskChanged(action="retry"):
+            return _counted_anew(history)
+        case TaskLanded() | TaskChanged():
+            return TaskHistory(agent_seconds=history.agent_seconds)
+    return history
+
+
+def _tell_task(tasks: dict[str, TaskHistory], event: Event, at: float) -> None:
+    task = getattr(event, "task", "")
+    if task:
+        tasks[task] = told(tasks.get(task, TaskHistory()), event, at)
+
+
+def _counted_anew(history: TaskHistory) -> TaskHistory:
+    return TaskHistory(earlier_feedback=history.feedback, agent_seconds=history.agent_seconds)
+
+
+def _nothing_under_way(tasks: dict[str, TaskHistory]) -> None:
+    """What a killed run had begun is no longer going on once another run starts or ends."""
+    for task, history in tasks.items():
+        if history.under_way is not None:
+            tasks[task] = history._replace(under_way=None)
