@@ -1,17 +1,48 @@
-"""Where we stand: the repository around the current directory, as git sees it."""
+"""Where we stand: the repository around the current directory, and the plan the user means."""
 
 import os
 
+from holdfast.engine.flight import Flight, read_flight
+from holdfast.engine.site import PlanPlace
 from holdfast.errors import UsageError
-from holdfast.system.process import capture
+from holdfast.journal import read_only
+from holdfast.model.events import RunStarted
+from holdfast.system.git import Git, find_repository
+from holdfast.workspaces.base import Workspace, state_directory
+
+
+def repository() -> Git:
+    return find_repository(os.getcwd())
 
 
 def repository_root() -> str:
-    answer = capture(["git", "rev-parse", "--show-toplevel"], env={"LC_ALL": "C"})
-    if answer.code != 0:
-        words = os.fsdecode(answer.err).strip().splitlines()
-        raise UsageError(
-            f"this directory is not in a git work tree ({words[0] if words else 'git gave no reason'})",
-            fix="change to your project's directory, or make it a repository with `git init`",
-        )
-    return os.fsdecode(answer.out).rstrip("\n")
+    return repository().root
+
+
+def journal_path(git: Git) -> str:
+    return os.path.join(state_directory(git), "journal.db")
+
+
+def plan_place(git: Git, wanted: str | None, *, ignore_uncommitted: bool = False) -> PlanPlace:
+    """The plan named on the command line, else the one this repository worked on last."""
+    from holdfast.registry import find_plan
+
+    path = wanted if wanted else os.path.join(git.root, _last_plan(git))
+    return find_plan(git, path, ignore_uncommitted=ignore_uncommitted)
+
+
+def _last_plan(git: Git) -> str:
+    flight = read_flight(Workspace(git, "").tree_state)
+    if isinstance(flight, Flight):
+        return flight.plan
+    plans = [
+        e.event.plan
+        for e in read_only(journal_path(git)).entries(kinds=("run_started",))
+        if isinstance(e.event, RunStarted)
+    ]
+    if plans:
+        return plans[-1]
+    raise UsageError(
+        "no plan is given and none has been run in this repository yet",
+        fix="name one: holdfast run path/to/plan.md",
+    )

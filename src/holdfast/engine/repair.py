@@ -8,7 +8,7 @@ from holdfast.engine import guard, rescue
 from holdfast.engine.attempt import put_plan_back
 from holdfast.engine.begin import begin, pin_base
 from holdfast.engine.commit import prepare_index
-from holdfast.engine.flight import Flight, clear_flight, set_aside_flight, write_flight
+from holdfast.engine.flight import Flight, set_aside_flight, write_flight
 from holdfast.engine.land import drop_helpers, finish, publish
 from holdfast.engine.marks import commit_plan
 from holdfast.engine.observe import Sight, landed_task, look, same_task
@@ -17,7 +17,6 @@ from holdfast.engine.site import Site
 from holdfast.errors import HoldfastError, PlanError, Refused
 from holdfast.model.events import Noticed, Recovered, Rescued, TaskLanded
 from holdfast.model.plan import Document, Task
-from holdfast.system import clock
 
 MOST_REPAIRS = 12
 """Every repair brings the tree nearer to a beginning; more than this means two of them undo each other."""
@@ -227,7 +226,7 @@ def _refuse_others(site: Site, sight: Sight) -> None:
 def _refuse_moved(site: Site, sight: Sight) -> None:
     flight = _in_flight(sight)
     raise Refused(
-        f"task {flight.task} began at {flight.base[:12]}, and the branch was since moved to {sight.tip[:12]}, "
+        f"task {flight.task} began at {flight.base[:12]}, and the branch has moved to {sight.tip[:12]}, "
         "which does not contain that commit; the tree holds changes that may belong to either",
         fix=f"commit or set aside what is yours, then: holdfast reset {flight.task}",
     )

@@ -86,8 +86,9 @@ def _next_try(site: Site, this: Try, failure: Failure) -> Try:
     site.record(events.AttemptFailed(task.id, this.number, failure.reason, failure.feedback))
     if this.number >= this.of:
         site.record(events.TaskFailed(task.id, task.title, failure.reason))
+        tries = "1 attempt" if this.of == 1 else f"{this.of} attempts"
         raise TaskFailure(
-            f"task {task.id} failed after {this.of} {'attempt' if this.of == 1 else 'attempts'}: {failure.reason}",
+            f"task {task.id} failed after {tries}: {failure.reason}",
             fix="nothing was committed and its work is still in the tree. Run again to try again, or:\n"
             f"  holdfast log {task.id}     what the agent and the checks said\n"
             f"  holdfast skip {task.id}    go on without it (its work is kept under rescue)",

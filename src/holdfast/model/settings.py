@@ -70,7 +70,7 @@ SETTINGS: tuple[Setting, ...] = (
         Kind.PATH,
         "",
         "The file the scripted agent plays; for demonstrations and tests.",
-        example="agent-script.json",
+        example="agent-script.toml",
     ),
     _policy(
         "max_attempts",
@@ -81,6 +81,15 @@ SETTINGS: tuple[Setting, ...] = (
         "How often a task is tried before it counts as failed.",
         least=1,
         most=100,
+    ),
+    _policy(
+        "on_interrupt",
+        "HOLDFAST_ON_INTERRUPT",
+        "--on-interrupt",
+        Kind.CHOICE,
+        "on_interrupt",
+        "What happens to the partial work of an interrupted task: resume with it, or rollback (it is kept).",
+        choices=("resume", "rollback"),
     ),
     _policy(
         "task_timeout",

@@ -58,6 +58,7 @@ class TreeLock:
                 f"cannot lock {self._git_dir}: {error.strerror}",
                 fix="Holdfast needs a file system that supports flock; move the repository to a local disk.",
             ) from error
+        os.set_inheritable(fd, True)  # our git calls keep the lock for as long as they live
         self._fd = fd
         return True
 

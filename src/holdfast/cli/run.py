@@ -1,0 +1,202 @@
+"""`holdfast run`: start or resume a plan, the same command for both."""
+
+import argparse
+import os
+import shlex
+import sys
+import time
+
+from holdfast.cli.place import plan_place, repository
+from holdfast.cli.session import open_site, tools_for
+from holdfast.config import Config, load_config
+from holdfast.engine.observe import plan_at
+from holdfast.engine.run import run
+from holdfast.engine.schedule import find_task, next_task, waiting_for
+from holdfast.engine.site import PlanPlace, Site
+from holdfast.errors import HoldfastError, Refused, TaskFailure
+from holdfast.model.events import RunEnded, RunStarted
+from holdfast.model.plan import Document, Plan, Status
+from holdfast.model.state import State
+from holdfast.registry import gates
+from holdfast.system import clock
+from holdfast.system.files import read_if_there
+from holdfast.system.git import Git
+from holdfast.views.base import View, can_redraw
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "plan", nargs="?", metavar="PLAN", help="plan file or directory (default: the last one)"
+    )
+    where = parser.add_argument_group("where")
+    where.add_argument(
+        "--trunk", action="store_true", help="work in this checkout, on its branch (the default)"
+    )
+    where.add_argument(
+        "--allow-dirty", action="store_true", help="run in a dirty tree and make no commits at all"
+    )
+    who = parser.add_argument_group("agent")
+    who.add_argument("--agent", metavar="NAME", help="command or scripted")
+    who.add_argument(
+        "--agent-cmd", metavar="CMD", help="run any program as the agent: the prompt on its stdin"
+    )
+    who.add_argument("--script", metavar="FILE", help="what the scripted agent plays")
+    who.add_argument("--extra-prompt", metavar="TEXT", help="added to every prompt")
+    how = parser.add_argument_group("how")
+    how.add_argument("--max-attempts", metavar="N", help="attempts a task gets (3)")
+    how.add_argument(
+        "--verify", metavar="CMD", action="append", help="must exit 0 before a commit (repeatable)"
+    )
+    how.add_argument(
+        "--on-interrupt", metavar="HOW", help="resume (keep partial work) or rollback (begin again)"
+    )
+    how.add_argument("--task-timeout", metavar="S", help="seconds one attempt may take (3600)")
+    how.add_argument("--idle-timeout", metavar="S", help="seconds an agent may stay silent (1200)")
+    what = parser.add_argument_group("what")
+    what.add_argument("--only", metavar="TASK", help="this task alone")
+    what.add_argument("--until", metavar="TASK", help="up to and including this task")
+    what.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+    what.add_argument(
+        "--ignore-uncommitted-idea-changes", action="store_true", help="do not ask for committed idea files"
+    )
+    shown = parser.add_argument_group("output")
+    shown.add_argument("--json", action="store_true", help="one JSON object per event on standard output")
+    shown.add_argument("--quiet", action="store_true", help="only recoveries, failures and the end")
+
+
+def execute(args: argparse.Namespace) -> int:
+    git = repository()
+    config = load_config(git.root, os.environ, vars(args))
+    place = plan_place(git, args.plan, ignore_uncommitted=args.ignore_uncommitted_idea_changes)
+    document = _plan_now(git, place)
+    _check_selection(document.plan, config)
+    if args.dry_run:
+        _tell_intention(git, place, document.plan, config)
+        return 0
+    tools = tools_for(git, config)
+    tools.agent.require()
+    _require_identity(git)
+    with open_site(git, place, config, tools, lambda: _view(args, document.plan)) as (site, history):
+        return _run(site, history, document.plan, config)
+
+
+def _run(site: Site, history: State, plan: Plan, config: Config) -> int:
+    began = clock.monotonic()
+    branch = site.branch.removeprefix("refs/heads/")
+    settled = _settled(plan)
+    mode = site.policy.mode.value
+    site.record(
+        RunStarted(plan.path, plan.dialect, branch, mode, config.agent, len(plan.tasks), settled, os.getpid())
+    )
+    try:
+        plan = run(site, history)
+        _require_done(plan, config)
+    except HoldfastError as error:
+        _end(site, began, error.exit_code, error.message.splitlines()[0])
+        raise
+    _end(site, began, 0, _outcome(plan, config, settled))
+    return 0
+
+
+def _end(site: Site, began: float, code: int, reason: str) -> None:
+    plan = _plan_at_tip(site)
+    seconds = clock.monotonic() - began
+    site.record(RunEnded(code, reason, _settled(plan), len(plan.tasks), seconds))
+
+
+def _plan_at_tip(site: Site) -> Plan:
+    tip = site.git.resolve(site.branch)
+    document = plan_at(site, tip) if tip and not site.policy.allow_dirty else None
+    return (document or _plan_now(site.git, site.plan)).plan
+
+
+def _outcome(plan: Plan, config: Config, settled_before: int) -> str:
+    if _settled(plan) < len(plan.tasks):
+        return "what was asked for is done"
+    if settled_before == len(plan.tasks):
+        return "All tasks are already complete"
+    return "All tasks completed!"
+
+
+def _require_done(plan: Plan, config: Config) -> None:
+    """An incomplete plan never exits 0, unless only a part of it was asked for."""
+    asked = config.policy.only or config.policy.until
+    if asked:
+        task = find_task(plan, asked)
+        if not task.status.settled:
+            waits = ", ".join(waiting_for(plan, task))
+            raise TaskFailure(
+                f"task {task.id} cannot start: it waits for {waits}",
+                fix=f"run them first: holdfast run {plan.path} --until {task.id}",
+            )
+    elif _settled(plan) < len(plan.tasks):
+        left = ", ".join(t.id for t in plan.tasks if not t.status.settled)
+        raise TaskFailure(f"nothing more can start, and these tasks are not done: {left}")
+
+
+def _settled(plan: Plan) -> int:
+    return sum(task.status.settled for task in plan.tasks)
+
+
+def _plan_now(git: Git, place: PlanPlace) -> Document:
+    """As it is in the tree: good enough to look at; the run itself reads it from the branch."""
+    data = read_if_there(os.path.join(git.root, place.path))
+    if data is None:
+        data = git.blob(f"HEAD:{place.path}") or b""
+    return place.dialect.read(data, place.path, place.name)
+
+
+def _check_selection(plan: Plan, config: Config) -> None:
+    for wanted in (config.policy.only, config.policy.until):
+        if wanted:
+            find_task(plan, wanted)
+
+
+def _require_identity(git: Git) -> None:
+    code, _ = git.answer("var", "GIT_COMMITTER_IDENT", expect=(0, 128))
+    if code:
+        raise Refused(
+            "git does not know who you are, so it could not commit",
+            fix="git config user.name 'Your Name' && git config user.email you@example.com",
+        )
+
+
+def _view(args: argparse.Namespace, plan: Plan) -> View:
+    if args.json:
+        from holdfast.views.jsonl import JsonView
+
+        return JsonView(sys.stdout)
+    if not args.quiet and "CI" not in os.environ and can_redraw(sys.stdout, os.environ.get("TERM", "")):
+        from holdfast.views.live import LiveView
+
+        return LiveView(plan, now=clock.now)
+    from holdfast.views.lines import LinesView
+
+    return LinesView(sys.stdout, clock=_time_of_day, quiet=args.quiet)
+
+
+def _time_of_day(at: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(at))
+
+
+def _tell_intention(git: Git, place: PlanPlace, plan: Plan, config: Config) -> None:
+    policy = config.policy
+    branch = (git.current_branch() or "detached HEAD").removeprefix("refs/heads/")
+    print(f"plan      {place.path} ({plan.dialect}): {_settled(plan)} of {len(plan.tasks)} tasks done")
+    commits = "no commits" if policy.allow_dirty else "one commit per task"
+    print(f"mode      {policy.mode.value}, on branch {branch}; {commits}")
+    agent = config.agent_cmd if config.agent == "command" else config.script
+    print(f"agent     {config.agent}: {agent or 'not configured'}")
+    for name in ("max_attempts", "task_timeout", "idle_timeout", "on_interrupt"):
+        print(f"{name:<13} {_value(getattr(policy, name))}  ({config.origin.get(name, 'default')})")
+    task = next_task(plan, only=policy.only, until=policy.until)
+    while task:
+        checks = ", ".join(shlex.quote(gate.name) for gate in gates(policy)(task))
+        print(f"would run {task.id}: {task.title}" + (f"   checks: {checks}" if checks else ""))
+        plan = plan.with_status(task.id, Status.COMPLETED)
+        task = next_task(plan, only=policy.only, until=policy.until)
+    print("nothing was changed (--dry-run)")
+
+
+def _value(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

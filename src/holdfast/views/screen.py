@@ -1,0 +1,72 @@
+"""The live view's picture of a scene, in rich's terms. Imported only when a terminal is there to see it."""
+
+from rich.console import Group
+from rich.text import Text
+
+from holdfast.model.plan import Status, Task
+from holdfast.views.scene import SPOKEN_LINES, Current, Scene
+from holdfast.views.text import duration, plain
+
+_MARKS = {
+    Status.PENDING: ("○", ""),
+    Status.IN_PROGRESS: ("○", ""),
+    Status.COMPLETED: ("✓", "green"),
+    Status.SKIPPED: ("–", "dim"),
+    Status.FAILED: ("✗", "bold red"),
+    Status.BLOCKED: ("■", "yellow"),
+}
+_FRAME_ROWS = 5
+"""Blank lines, the attempt and the bar: what stands around the window whatever its size."""
+_LEAST_ROWS = 3
+_LONGEST_ID = 12
+_LONGEST_BAR = 40
+
+
+def drawn(scene: Scene, *, width: int, height: int, now: float) -> Group:
+    """At most three quarters of the screen: the rest is for the lines that stay."""
+    room = max(height * 3 // 4 - _FRAME_ROWS, _LEAST_ROWS)
+    spoken = min(SPOKEN_LINES, max(room - _LEAST_ROWS, 0))
+    rows = max(room - spoken, _LEAST_ROWS)
+    return Group(Text(""), *_plan(scene, rows, spoken, now), Text(""), _bar(scene, width, now))
+
+
+def _plan(scene: Scene, rows: int, spoken: int, now: float) -> list[Text]:
+    window = scene.progress.around(scene.focus, rows)
+    column = min(max((len(plain(task.id)) for task in window.tasks), default=0), _LONGEST_ID)
+    lines = [_line(("  " + window.above, "dim"))] if window.above else []
+    for task in window.tasks:
+        lines += _task(task, column, scene.current, spoken, now)
+    return lines + ([_line(("  " + window.below, "dim"))] if window.below else [])
+
+
+def _task(task: Task, column: int, current: Current | None, spoken: int, now: float) -> list[Text]:
+    name = plain(task.id).ljust(column)
+    if current is not None and current.attempt.task == task.id:
+        head = _line(("  ▶ ", "bold cyan"), (f"{name}  {plain(task.title)}", "bold"))
+        return [head, *_attempt(current, spoken, now)]
+    mark, style = _MARKS[task.status]
+    return [_line((f"  {mark} ", style), (f"{name}  {plain(task.title)}", _title_style(task.status)))]
+
+
+def _attempt(current: Current, spoken: int, now: float) -> list[Text]:
+    number = f"attempt {current.attempt.attempt} of {current.attempt.of}"
+    about = f"{number} · {duration(max(now - current.since, 0))} · {current.doing}"
+    said = current.spoken[len(current.spoken) - min(spoken, len(current.spoken)) :]
+    return [_line((f"    {about}", "cyan")), *(_line((f"    │ {text}", "dim")) for text in said)]
+
+
+def _bar(scene: Scene, width: int, now: float) -> Text:
+    settled, total = scene.progress.settled, scene.progress.total
+    elapsed = duration(max((now if scene.until is None else scene.until) - scene.since, 0))
+    label = f"  {settled} of {total} done · {elapsed}"
+    length = max(min(width - len(label) - 3, _LONGEST_BAR), 0)
+    full = length * settled // max(total, 1)
+    return _line(("  ", ""), ("━" * full, "green"), ("─" * (length - full), "dim"), (label, ""))
+
+
+def _title_style(status: Status) -> str:
+    return "dim" if status.settled else "red" if status is Status.FAILED else ""
+
+
+def _line(*parts: tuple[str, str]) -> Text:
+    return Text.assemble(*parts, no_wrap=True, overflow="ellipsis")

@@ -1,0 +1,97 @@
+"""Each event as one readable line. The one place that words them, for every view."""
+
+from holdfast.model.events import (
+    AgentEnded,
+    AgentSpoke,
+    AttemptFailed,
+    AttemptStarted,
+    Event,
+    GateFinished,
+    Interrupted,
+    Noticed,
+    Recovered,
+    Rescued,
+    RunEnded,
+    RunStarted,
+    TaskChanged,
+    TaskFailed,
+    TaskLanded,
+)
+from holdfast.views.text import duration, last_line, plain
+
+OUTPUT = "  | "
+"""What stands before a line that an agent or a gate wrote."""
+
+
+def sentence(event: Event) -> str:
+    """Without control characters; what the agent said keeps its indent."""
+    if isinstance(event, AgentSpoke):
+        return OUTPUT + plain(event.text)
+    return plain(_about_run(event) or _about_task(event))
+
+
+def short_commit(commit: str) -> str:
+    return commit[:10]
+
+
+def _about_run(event: Event) -> str:
+    match event:
+        case RunStarted():
+            done = f"{event.settled} of {event.total} tasks done"
+            return f"{event.plan}: {done}; branch {event.branch}, agent {event.agent}, {event.mode} mode"
+        case Recovered():
+            return f"recovered: {_task(event.task)}found {event.found}; {event.did}{_kept_as(event.rescue)}"
+        case Rescued():
+            return f"rescued: {_task(event.task)}{event.reason}{_kept_as(event.ref)}"
+        case Noticed():
+            return f"note: {_task(event.task)}{event.text}"
+        case RunEnded():
+            return _ended(event)
+    return ""
+
+
+def _ended(event: RunEnded) -> str:
+    done = f"{event.settled} of {event.total} tasks done, {duration(event.seconds)}"
+    if event.exit_code == 0:
+        return f"finished: {event.reason + '; ' if event.reason else ''}{done}"
+    return f"stopped: {event.reason or 'see above'}; {done} (exit {event.exit_code})"
+
+
+def _about_task(event: Event) -> str:
+    match event:
+        case AttemptStarted():
+            return f"{_task(event.task)}{event.title} (attempt {event.attempt} of {event.of})"
+        case AgentEnded():
+            return f"{_task(event.task)}{_agent_ended(event)} after {duration(event.seconds)}"
+        case GateFinished():
+            verdict = "passed" if event.passed else _with("refused", last_line(event.output))
+            return f"{_task(event.task)}gate {event.gate} {verdict} ({duration(event.seconds)})"
+        case AttemptFailed():
+            return f"{_task(event.task)}attempt {event.attempt} failed: {event.reason}"
+        case TaskLanded():
+            took = duration(event.seconds)
+            return f"{_task(event.task)}landed as {short_commit(event.commit)}: {event.title} ({took})"
+        case TaskFailed():
+            return f"{_task(event.task)}FAILED: {event.reason}"
+        case TaskChanged():
+            return f"{_task(event.task)}{event.action} by hand{_kept_as(short_commit(event.commit))}"
+        case Interrupted():
+            return f"{_task(event.task)}interrupted by {event.signal}; attempt {event.attempt} does not count"
+    return ""
+
+
+def _agent_ended(event: AgentEnded) -> str:
+    code = "" if event.exit_code in (None, 0) else f" with exit code {event.exit_code}"
+    return _with(f"agent {event.outcome.replace('_', ' ')}{code}", event.reason)
+
+
+def _with(statement: str, reason: str) -> str:
+    return f"{statement}: {reason}" if reason else statement
+
+
+def _kept_as(name: str) -> str:
+    return f" ({name})" if name else ""
+
+
+def _task(task: str) -> str:
+    return f"task {task}: " if task else ""
