@@ -49,6 +49,9 @@ def drop_helpers(site: Site) -> None:
 def _sync_whole_index(site: Site, commit: str) -> None:
     """Everything in the tree is in the commit, so the private index is what the user's has to be."""
     private = site.private_index
+    if _died_between_link_and_rename(site, private):
+        _rename_lock(site, private)
+        return
     if not _matches(site, commit):
         prepare_index(site, commit)
     _bring_plan(site, commit, private)
@@ -126,15 +129,13 @@ def _replace_index(site: Site, private: str) -> None:
     if os.path.exists(index) and os.path.samefile(private, index):
         os.unlink(private)  # done by a run that died right here; renaming one onto the other would do nothing
         return
-    lock = os.path.join(site.git.git_dir, "index.lock")
+    lock = _index_lock(site)
     deadline = clock.monotonic() + INDEX_PATIENCE
     while True:
         try:
             os.link(private, lock)
             break
         except FileExistsError:
-            if os.path.samefile(private, lock):
-                break  # ours, from a run that died between the two steps
             if clock.monotonic() > deadline:
                 raise Refused(
                     f"another git process holds {lock}",
@@ -142,6 +143,20 @@ def _replace_index(site: Site, private: str) -> None:
                 ) from None
             clock.sleep(0.05)
     faults.point("index.linked")
-    os.replace(lock, index)
+    _rename_lock(site, private)
+
+
+def _died_between_link_and_rename(site: Site, private: str) -> bool:
+    lock = _index_lock(site)
+    return os.path.exists(lock) and os.path.exists(private) and os.path.samefile(lock, private)
+
+
+def _rename_lock(site: Site, private: str) -> None:
+    os.replace(_index_lock(site), os.path.join(site.git.git_dir, "index"))
     files.fsync_directory(site.git.git_dir)
+    faults.point("index.renamed")
     os.unlink(private)
+
+
+def _index_lock(site: Site) -> str:
+    return os.path.join(site.git.git_dir, "index.lock")
