@@ -11,7 +11,7 @@ from holdfast.plans.lines import BLANK, TEXT, Line
 STATUS_OF = {" ": Status.PENDING, "x": Status.COMPLETED, "X": Status.COMPLETED, "-": Status.SKIPPED}
 
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(?:\[([ xX-])\](?:[ \t]+|$))?(.*)")
-_ODD_BOX = re.compile(r"\[(?:[ \t]{2,}|[^\w\s\[\]`]|)\](?:\s|$)|\[[ xX-]\][\w\"'*`]")
+_ODD_BOX = r"\[(?:[ \t]{2,}|[^\w\s\[\]`]|)\](?:\s|$)|\[[ xX-]\][\w\"'*`]"
 
 
 class Item(NamedTuple):
@@ -32,7 +32,7 @@ def item_on(line: Line) -> Item | None:
 
 def refuse_odd_box(path: str, line: Line, item: Item) -> None:
     """`- [~] title` or `- []` is somebody's task; passing over it could end in a false "all done"."""
-    if not item.box and (odd := _ODD_BOX.match(item.text)):
+    if item.text.startswith("[") and not item.box and (odd := re.match(_ODD_BOX, item.text)):
         message = f"this box cannot be read: {item.text[: odd.end()].strip()}"
         fix = "write `- [ ] title` (open), `- [x] title` (done) or `- [-] title` (skipped)"
         raise PlanError(path, line.number, message, fix=fix)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from holdfast.errors import PlanError
 from holdfast.plans.lines import OPENS, QUOTED, Line, is_box_item
 
-_BARE_BOX = re.compile(r"[ \t]*\[[ xX]\][ \t]+\S")
+_BARE_BOX = r"[ \t]*\[[ xX]\][ \t]+\S"
 
 
 def no_tasks(path: str, lines: Sequence[Line], example: str) -> PlanError:
@@ -20,7 +20,7 @@ def _reason(lines: Sequence[Line]) -> tuple[int, str]:
     for line in lines:
         if "API Error:" in line.text:
             return line.number, "no tasks found: the file holds an API error message, not a plan"
-        if _BARE_BOX.match(line.text):
+        if re.match(_BARE_BOX, line.text):
             return line.number, "no tasks found: bare `[x] ...` lines are not list items"
         if line.kind in (OPENS, QUOTED) and is_box_item(line.text):
             return line.number, "no tasks found: the only boxes are inside a code fence or a comment"
