@@ -9,7 +9,6 @@ from holdfast.plans.lines import BLANK, OPENS, QUOTED, Line
 from holdfast.plans.titles import strip_emphasis
 
 _HEADING = re.compile(r"[ \t]?(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
-_RULE = re.compile(r"(?:-[ \t]*){3,}$|(?:\*[ \t]*){3,}$|(?:_[ \t]*){3,}$")
 
 
 class Outline(NamedTuple):
@@ -108,8 +107,13 @@ class _Cutter:
         return f"{self._sections}.{self._items}"
 
     def _ends_list(self, line: Line) -> bool:
-        return line.indent == 0 and (self._after_blank or _RULE.match(line.text) is not None)
+        return line.indent == 0 and (self._after_blank or _is_rule(line.text))
 
     def _leave_list(self) -> None:
         self._parent = -1
         self._body = None
+
+
+def _is_rule(text: str) -> bool:
+    marks = "".join(text.split())
+    return len(marks) >= 3 and marks[0] in "-*_" and not marks.strip(marks[0])

@@ -8,7 +8,7 @@ _ID = re.compile(
     r"|(T-?[0-9]+(?:\.[0-9]+)*[a-z]?|[0-9]+(?:\.[0-9]+)+)[:.)]?)(?=[ \t*_]|$)"
 )
 _SEPARATOR = re.compile(r"[ \t]*(?:[:.)]|[-–—](?=[ \t]))?[ \t]*")
-_TAGS = re.compile(r"(?:\[[A-Za-z0-9]+\][ \t]*)+")
+_TAGS = r"(?:\[[A-Za-z0-9]+\][ \t]*)+"
 
 
 class Title(NamedTuple):
@@ -35,7 +35,7 @@ def strip_emphasis(text: str) -> str:
         return text
     for mark in ("**", "__"):
         end = closing_mark(text, mark, 2) if text.startswith(mark) else -1
-        if end > 2 and text[end + 2 : end + 3] in ("", " ", "\t", ":", "."):
+        if end > 2 and text[end + 2 : end + 3] in ("", " ", "\t", ":"):
             return (text[2:end] + text[end + 2 :]).strip()
     if len(text) > 2 and text[-1] == text[0] and text.count(text[0]) == 2:
         return text[1:-1].strip()
@@ -51,7 +51,7 @@ def closing_mark(text: str, mark: str, start: int) -> int:
 
 
 def _without_parallel(text: str) -> tuple[str, bool]:
-    tags = _TAGS.match(text) if "[P]" in text else None
+    tags = re.match(_TAGS, text) if "[P]" in text else None
     if not tags or "[P]" not in tags[0]:
         return text, False
     kept = " ".join(tags[0].replace("[P]", " ").split())
