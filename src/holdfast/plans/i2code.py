@@ -1,21 +1,14 @@
 """i2code idea directories: Markdown plans whose tasks are `- [ ] **Task 1.1: Title**` items in threads."""
 
-import re
-
 from holdfast.errors import PlanError
-from holdfast.model.plan import Document, Plan, Status, Task
+from holdfast.model.plan import Document, Plan, Status
 from holdfast.plans.base import Found, Recognised
-from holdfast.plans.boxes import STATUS_OF, body_text, steps_in
-from holdfast.plans.lines import TEXT, refuse_hidden_tasks
+from holdfast.plans.lines import refuse_hidden_tasks
 from holdfast.plans.marks import mark_box
 from holdfast.plans.taskless import no_tasks
-from holdfast.plans.threads import ThreadTask, looks_like_threads, read_threads, scan_unwrapped, without_tail
 from holdfast.plans.validate import validate
 
 EXAMPLE = "`- [ ] **Task 1.1: Title**`"
-_COMMAND = re.compile(
-    r"[ \t]*[-*+][ \t]+(?:\*\*)?(?:Entrypoint|Evidence)(?:\*\*)?:(?:\*\*)?[ \t]*`([^`]+)`[ \t]*$"
-)
 
 
 class I2code:
@@ -28,17 +21,20 @@ class I2code:
         name = _last_part(found.path)
         if found.names is not None:
             return _recognise_directory(found.path, name, found.names)
-        if name.endswith("-plan.md") and found.data is not None and looks_like_threads(found.data):
-            return Recognised("", name.removesuffix("-plan.md"))
-        return None
+        if found.data is None or not name.endswith("-plan.md"):
+            return None
+        from holdfast.plans.threads import looks_like_threads  # every other plan is read without its patterns
+
+        return Recognised("", name.removesuffix("-plan.md")) if looks_like_threads(found.data) else None
 
     def read(self, data: bytes, path: str, name: str) -> Document:
+        from holdfast.plans.threads import read_threads, scan_unwrapped  # see recognise
+
         scan = scan_unwrapped(data, path)
         refuse_hidden_tasks(scan, path)
-        title, found = read_threads(scan.lines, path)
-        if not found:
+        title, tasks = read_threads(scan.lines, path)
+        if not tasks:
             raise no_tasks(path, scan.lines, EXAMPLE)
-        tasks = tuple([_task(task) for task in found])
         return Document(data, validate(Plan(name, self.name, path, tasks, title)))
 
     def mark(self, document: Document, task_id: str, status: Status) -> Document:
@@ -68,19 +64,3 @@ def _recognise_directory(path: str, name: str, names: tuple[str, ...]) -> Recogn
             path, 0, f"the idea directory is incomplete: missing {listed}", fix=f"create {listed}"
         )
     return Recognised(f"{name}-plan.md", name)
-
-
-def _task(found: ThreadTask) -> Task:
-    body = without_tail(found.body)
-    commands = [_COMMAND.match(line.text) for line in body if line.kind is TEXT and "`" in line.text]
-    return Task(
-        id=found.id,
-        title=found.title,
-        status=STATUS_OF[found.item.box],
-        line=found.line,
-        at=found.item.at,
-        body=body_text(body),
-        section=found.thread,
-        steps=steps_in(body),
-        evidence=tuple(dict.fromkeys([command[1].strip() for command in commands if command])),
-    )

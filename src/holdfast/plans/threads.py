@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from holdfast.plans.boxes import Item, item_on, refuse_odd_box
+from holdfast.model.plan import Task
+from holdfast.plans.boxes import STATUS_OF, Item, body_text, item_on, refuse_odd_box, steps_in
 from holdfast.plans.lines import OPENS, QUOTED, TEXT, Line, Scan, scan_lines
 from holdfast.plans.titles import closing_mark
 
@@ -17,10 +18,15 @@ _TITLE = re.compile(
     r"#[ \t]+(?:(?:Implementation[ \t]+)?Plan:[ \t]*)?(.*?)(?:[ \t]+[—–-][ \t]+Implementation Plan)?[ \t]*$"
 )
 _MARKDOWN_FENCE = re.compile(r"(?:`{3,}|~{3,})[ \t]*(?:markdown|md)[ \t]*$", re.IGNORECASE)
+_COMMAND = re.compile(
+    r"[ \t]*[-*+][ \t]+(?:\*\*)?(?:Entrypoint|Evidence)(?:\*\*)?:(?:\*\*)?[ \t]*`([^`]+)`[ \t]*$"
+)
 _TAIL = re.compile(r"[ \t]*(?:#{1,6}[ \t].*|-{3,}[ \t]*)?$")
 
 
-class ThreadTask(NamedTuple):
+class _Header(NamedTuple):
+    """A task's own line; what follows up to the next one is added to `body`."""
+
     id: str
     title: str
     thread: str
@@ -41,9 +47,9 @@ def scan_unwrapped(data: bytes, path: str) -> Scan:
     return scan_lines(data, path, unfenced=wrapper) if wrapper else scan
 
 
-def read_threads(lines: Sequence[Line], path: str) -> tuple[str, list[ThreadTask]]:
+def read_threads(lines: Sequence[Line], path: str) -> tuple[str, tuple[Task, ...]]:
     """The plan's title and its tasks. What precedes the first thread or follows the last is not structure."""
-    tasks: list[ThreadTask] = []
+    headers: list[_Header] = []
     thread = ""
     body: list[Line] = []
     for line in _between(lines):
@@ -52,19 +58,11 @@ def read_threads(lines: Sequence[Line], path: str) -> tuple[str, list[ThreadTask
         elif heading := _thread_on(line):
             thread, body = heading, []
         elif header := _header_on(line, thread, path):
-            tasks.append(header)
+            headers.append(header)
             body = header.body
         else:
             body.append(line)
-    return _plan_title(lines), tasks
-
-
-def without_tail(body: list[Line]) -> list[Line]:
-    """Without the rules and headings at its end: they lead to the next task and would mislead the agent."""
-    end = len(body)
-    while end and body[end - 1].kind not in (OPENS, QUOTED) and _TAIL.match(body[end - 1].text):
-        end -= 1
-    return body[:end]
+    return _plan_title(lines), tuple([_task(header) for header in headers])
 
 
 def _is_bold_task(text: str) -> bool:
@@ -121,7 +119,7 @@ def _thread_on(line: Line) -> str:
     return found[1].strip() if found else ""
 
 
-def _header_on(line: Line, thread: str, path: str) -> ThreadTask | None:
+def _header_on(line: Line, thread: str, path: str) -> _Header | None:
     item = item_on(line) if "Task" in line.text else None
     found = _TASK.match(item.text) if item else None
     if not item or not found:
@@ -130,7 +128,7 @@ def _header_on(line: Line, thread: str, path: str) -> ThreadTask | None:
     if not item.box or found[1]:
         return None
     title = _title(item.text, found.end(), bool(found[2]))
-    return ThreadTask(found[3], title or found[3], thread, line.number, item, [])
+    return _Header(found[3], title or found[3], thread, line.number, item, [])
 
 
 def _title(text: str, start: int, bold: bool) -> str:
@@ -146,3 +144,27 @@ def _title(text: str, start: int, bold: bool) -> str:
 def _plan_title(lines: Sequence[Line]) -> str:
     found = (_TITLE.match(line.text) for line in lines if line.kind is TEXT and line.text.startswith("# "))
     return next((title[1] for title in found if title), "")
+
+
+def _task(header: _Header) -> Task:
+    body = _without_tail(header.body)
+    commands = [_COMMAND.match(line.text) for line in body if line.kind is TEXT and "`" in line.text]
+    return Task(
+        id=header.id,
+        title=header.title,
+        status=STATUS_OF[header.item.box],
+        line=header.line,
+        at=header.item.at,
+        body=body_text(body),
+        section=header.thread,
+        steps=steps_in(body),
+        evidence=tuple(dict.fromkeys([command[1].strip() for command in commands if command])),
+    )
+
+
+def _without_tail(body: list[Line]) -> list[Line]:
+    """Without the rules and headings at its end: they lead to the next task and would mislead the agent."""
+    end = len(body)
+    while end and body[end - 1].kind not in (OPENS, QUOTED) and _TAIL.match(body[end - 1].text):
+        end -= 1
+    return body[:end]
