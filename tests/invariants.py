@@ -85,7 +85,9 @@ def _one_commit_each(owners: list[str], expected: Expectation) -> list[str]:
 
 
 def _commit_holds_its_task_alone(repo: Repo, commit: str, task: str, plan: str) -> list[str]:
-    changed = set(repo.git("diff-tree", "--no-commit-id", "--name-only", "-r", "-z", commit).split("\0")) - {""}
+    changed = set(repo.git("diff-tree", "--no-commit-id", "--name-only", "-r", "-z", commit).split("\0")) - {
+        ""
+    }
     problems = []
     if changed != {plan, *files_of(task)}:
         problems.append(f"I2: the commit of {task} changes {sorted(changed)}")

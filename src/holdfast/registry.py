@@ -52,12 +52,6 @@ def agent(name: str, command: str, script: str, directory: str) -> Agent:
         return Scripted(script)
     from holdfast.agents.command import Command
 
-    if not command:
-        raise UsageError(
-            "no agent is configured",
-            fix="name a program: holdfast run PLAN --agent-cmd 'claude -p --permission-mode acceptEdits'\n"
-            "or set agent_cmd in holdfast.toml (holdfast init writes one)",
-        )
     return Command(command, directory)
 
 

@@ -46,7 +46,9 @@ def test_every_fault_point_can_be_killed_and_the_same_command_goes_on(
     from scratch import scratch_repo
 
     failures = []
-    points = [p for p in points_reached(bench) if p.endswith("@2")]  # the second task: something before, something after
+    points = [
+        p for p in points_reached(bench) if p.endswith("@2")
+    ]  # the second task: something before, something after
     assert len(points) >= 19
     for number, point in enumerate(points):
         repo = scratch_repo(tmp_path / f"repo-{number}", environment)

@@ -19,9 +19,9 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "plan": ("Read and explain a plan: check, next, list", "holdfast.cli.plan"),
     },
     "Tasks": {
-        "retry": ("Give a failed task its attempts back", "holdfast.cli.retry"),
-        "skip": ("Mark a task as not to be done", "holdfast.cli.skip"),
-        "reset": ("Mark a finished or skipped task as open again", "holdfast.cli.reset"),
+        "retry": ("Give a failed task its attempts back", "holdfast.cli.tasks"),
+        "skip": ("Mark a task as not to be done", "holdfast.cli.tasks"),
+        "reset": ("Mark a finished or skipped task as open again", "holdfast.cli.tasks"),
     },
     "Setup": {
         "init": ("Write a commented holdfast.toml", "holdfast.cli.init"),
@@ -113,6 +113,7 @@ def _run_command(name: str, words: list[str]) -> int:
     text, path = COMMANDS[name]
     module = import_module(path)
     parser = Parser(prog=f"holdfast {name}", description=f"{text}.")
+    parser.set_defaults(command=name)
     module.configure(parser)
     try:
         args = parser.parse_args(words)

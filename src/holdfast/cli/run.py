@@ -4,16 +4,15 @@ import argparse
 import os
 import shlex
 import sys
-import time
 
 from holdfast.cli.place import plan_place, repository
-from holdfast.cli.session import open_site, tools_for
+from holdfast.cli.session import open_site, time_of_day, tools_for
 from holdfast.config import Config, load_config
 from holdfast.engine.observe import plan_at
 from holdfast.engine.run import run
 from holdfast.engine.schedule import find_task, next_task, waiting_for
 from holdfast.engine.site import PlanPlace, Site
-from holdfast.errors import HoldfastError, Refused, TaskFailure
+from holdfast.errors import HoldfastError, Refused, TaskFailure, UsageError
 from holdfast.model.events import RunEnded, RunStarted
 from holdfast.model.plan import Document, Plan, Status
 from holdfast.model.state import State
@@ -73,6 +72,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.dry_run:
         _tell_intention(git, place, document.plan, config)
         return 0
+    _require_agent(config)
     tools = tools_for(git, config)
     tools.agent.require()
     _require_identity(git)
@@ -152,6 +152,15 @@ def _check_selection(plan: Plan, config: Config) -> None:
             find_task(plan, wanted)
 
 
+def _require_agent(config: Config) -> None:
+    if config.agent == "command" and not config.agent_cmd:
+        raise UsageError(
+            "no agent is configured",
+            fix="name a program: holdfast run PLAN --agent-cmd 'claude -p --permission-mode acceptEdits'\n"
+            "or set agent_cmd in holdfast.toml (holdfast init writes one)",
+        )
+
+
 def _require_identity(git: Git) -> None:
     code, _ = git.answer("var", "GIT_COMMITTER_IDENT", expect=(0, 128))
     if code:
@@ -172,11 +181,7 @@ def _view(args: argparse.Namespace, plan: Plan) -> View:
         return LiveView(plan, now=clock.now)
     from holdfast.views.lines import LinesView
 
-    return LinesView(sys.stdout, clock=_time_of_day, quiet=args.quiet)
-
-
-def _time_of_day(at: float) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(at))
+    return LinesView(sys.stdout, clock=time_of_day, quiet=args.quiet)
 
 
 def _tell_intention(git: Git, place: PlanPlace, plan: Plan, config: Config) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import time
 from collections.abc import Callable, Iterator
 
 from holdfast import registry
@@ -48,3 +49,7 @@ def open_site(
 def tools_for(git: Git, config: Config) -> Tools:
     agent = registry.agent(config.agent, config.agent_cmd, config.script, git.root)
     return Tools(agent, registry.gates(config.policy), os.path.join(git.root, PROMPTS))
+
+
+def time_of_day(at: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(at))

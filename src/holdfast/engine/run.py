@@ -10,6 +10,7 @@ from holdfast.engine.begin import begin, begin_without_commit
 from holdfast.engine.commit import Sealed
 from holdfast.engine.flight import Flight
 from holdfast.engine.land import land
+from holdfast.engine.leftover import end_leftovers
 from holdfast.engine.marks import mark_in_tree, plan_in_tree
 from holdfast.engine.repair import Standing, recover
 from holdfast.engine.schedule import next_task
@@ -18,7 +19,7 @@ from holdfast.errors import Interrupted, TaskFailure
 from holdfast.model import events
 from holdfast.model.plan import Document, Plan, Task
 from holdfast.model.state import State
-from holdfast.system import clock, leftovers
+from holdfast.system import clock
 from holdfast.system.git import RefMoved
 
 MOST_MOVES = 20
@@ -27,7 +28,7 @@ MOST_MOVES = 20
 
 def run(site: Site, history: State) -> Plan:
     """Carry the plan out as far as the policy's `only` and `until` say; returns it as it then stands."""
-    _end_leftovers(site)
+    end_leftovers(site)
     if site.policy.allow_dirty:
         return _run_without_commits(site, history)
     for _ in range(MOST_MOVES):
@@ -120,13 +121,6 @@ def _run_without_commits(site: Site, history: State) -> Plan:
         site.record(events.TaskLanded(task.id, task.title, "", this.number, 0.0))
         _stop_if_asked(site)
     return plan.plan
-
-
-def _end_leftovers(site: Site) -> None:
-    ended = leftovers.end_leftovers(site.token_prefix)
-    if ended:
-        many = "process" if ended == 1 else "processes"
-        site.record(events.Recovered(f"{ended} {many} of a dead run, still alive", "ended before going on"))
 
 
 def _stop_if_asked(site: Site) -> None:

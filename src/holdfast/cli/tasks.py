@@ -1,0 +1,28 @@
+"""`holdfast retry`, `skip` and `reset`: one task's fate, changed by hand and recorded."""
+
+import argparse
+import os
+import sys
+
+from holdfast.cli.place import plan_place, repository
+from holdfast.cli.session import open_site, time_of_day, tools_for
+from holdfast.config import load_config
+from holdfast.engine import fate
+from holdfast.views.lines import LinesView
+
+ACTIONS = {"retry": fate.retry, "skip": fate.skip, "reset": fate.reset}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("task", metavar="TASK", help="the task's id, as `holdfast plan list` shows it")
+    parser.add_argument("--plan", metavar="PLAN", help="the plan it is in (default: the last one run)")
+
+
+def execute(args: argparse.Namespace) -> int:
+    git = repository()
+    config = load_config(git.root, os.environ, {})
+    place = plan_place(git, args.plan)
+    view = LinesView(sys.stdout, clock=time_of_day, quiet=True)
+    with open_site(git, place, config, tools_for(git, config), lambda: view) as (site, _):
+        print(ACTIONS[args.command](site, args.task))
+    return 0
