@@ -1,4 +1,4 @@
-"""A task's fate changed by hand: skip it, or open it again. The mark is a commit, so it outlives the journal."""
+"""A task's fate changed by hand. A changed mark is a commit, so it outlives the journal."""
 
 from holdfast.engine import rescue
 from holdfast.engine.flight import Flight
@@ -68,7 +68,8 @@ def _let_go(site: Site, sight: Sight, task: Task) -> str:
         if sight.observation.record is not Record.BY_HAND and not sight.dirt.clean:
             raise Refused(
                 f"task {flight.task} is in flight, with work in the tree",
-                fix=f"finish it with `holdfast run {flight.plan}`, or let go of it with `holdfast reset {flight.task}`",
+                fix=f"finish it with: holdfast run {flight.plan}\n"
+                f"or let go of it with: holdfast reset {flight.task}",
             )
         drop_helpers(site)
         return ""

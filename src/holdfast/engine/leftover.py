@@ -1,4 +1,4 @@
-"""Before anything new starts, what a dead run left alive is ended; the lock is ours, so nobody else's it is."""
+"""Before anything new starts, what a dead run left alive is ended."""
 
 from holdfast.engine.site import Site
 from holdfast.model.events import Recovered
