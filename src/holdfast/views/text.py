@@ -2,9 +2,10 @@
 
 import re
 
+# Left to `re` to compile and keep, because most screens never meet one and compiling takes a while.
 # Whole escape sequences, so that no half of one is left behind as text: a title or a link with its
 # terminator, a colour or a movement, then whatever else starts with ESC. The 8-bit forms are listed too.
-_ESCAPES = re.compile(
+_ESCAPES = (
     r"(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|\x1b[ -/]*[0-~]"
@@ -15,7 +16,7 @@ def plain(text: str) -> str:
     """One line without control characters, escape sequences or marks that reorder what is read."""
     if text.isprintable():
         return text
-    return "".join(map(_printable, _ESCAPES.sub("", text))).rstrip()
+    return "".join(map(_printable, re.sub(_ESCAPES, "", text))).rstrip()
 
 
 def duration(seconds: float) -> str:
