@@ -58,6 +58,7 @@ class Output:
             return
         else:
             self._file = newer
+            yield from self._new_lines(file)  # what came before it was put away
         if not _is_at(file, f"{self._path}.head"):  # that one we have read to its end
             yield from self._flushed()
             yield CUT

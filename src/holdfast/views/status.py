@@ -12,8 +12,8 @@ from holdfast.model.state import SUMMARY_KINDS, State, fold
 from holdfast.views.text import duration, plain, shorten
 from holdfast.views.window import Progress
 
-_WINDOW_ROWS = 11
-_NEWEST = 4
+_WINDOW_ROWS = 9
+_NEWEST = 3
 """How many failures, recoveries and rescues are told one by one."""
 _MARKS = {
     Status.PENDING: "○",
