@@ -7,7 +7,7 @@ from holdfast.agents.base import Assignment, Ending, Invocation, Outcome, Outcom
 from holdfast.agents.prompt import PromptFacts, render_task_prompt
 from holdfast.engine import guard, rescue
 from holdfast.engine.commit import Contents, Rejected, Sealed, prepare_index, seal
-from holdfast.engine.flight import Flight
+from holdfast.engine.flight import Flight, read_flight, write_flight
 from holdfast.engine.hooks import HookRun
 from holdfast.engine.message import default_message, task_trailers
 from holdfast.engine.observe import AGENT_ACTION
@@ -183,6 +183,7 @@ def _with_tail(outcome: Outcome) -> str:
 
 
 def _put_back(site: Site, flight: Flight) -> Failure | None:
+    _restore_state(site, flight)
     findings = guard.put_back(site, flight)
     for notice in findings.notices:
         site.record(Noticed(notice, flight.task))
@@ -195,6 +196,15 @@ def _put_back(site: Site, flight: Flight) -> Failure | None:
         return Failure("the agent moved the branch off its base", STRAYED)
     put_plan_back(site, flight)
     return None
+
+
+def _restore_state(site: Site, flight: Flight) -> None:
+    """Our own state directory is within the agent's reach too."""
+    if read_flight(site.workspace.tree_state) != flight:
+        write_flight(site.workspace.tree_state, flight)
+        site.record(Noticed("the agent changed Holdfast's own records; written again", flight.task))
+    if not os.path.exists(site.private_index):
+        prepare_index(site, flight.base)
 
 
 def put_plan_back(site: Site, flight: Flight) -> None:

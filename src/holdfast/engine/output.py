@@ -10,6 +10,7 @@ from holdfast.system.text import Lines, last_lines
 SKIM_ABOVE = 1000
 """Lines in one chunk beyond which an agent module that only needs the end gets only the end."""
 SHOWN_PER_SECOND = 30
+LONGEST_SHOWN = 1000
 
 
 class Output:
@@ -37,7 +38,7 @@ class Output:
     def _pass_on(self, line: bytes) -> None:
         text = self._listener.heard(line)
         if text is not None and self._may_show():
-            self._show(text)
+            self._show(text[:LONGEST_SHOWN])
 
     def _may_show(self) -> bool:
         """A screen is for people: past some lines a second the log is the place to look."""
