@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from holdfast.errors import ConfigError
-from holdfast.model.policy import Policy
+from holdfast.model.policy import OnInterrupt, Policy
 from holdfast.model.settings import SETTINGS, Kind, Setting, Value, accept, accept_text, expected
 from holdfast.model.spelling import nearest
 
@@ -281,6 +281,7 @@ def _config(chosen: _Layer, flags: Mapping[str, object]) -> Config:
     for name in ("allow_dirty", "only", "until"):  # choices for one run, never for a file
         if flags.get(name) is not None:
             fields[name] = flags[name]
+    fields["on_interrupt"] = OnInterrupt(fields["on_interrupt"])
     own = {s.key: str(chosen[s.key].value) for s in SETTINGS if not s.field}
     origin = {key: given.origin for key, given in chosen.items()}
     return Config(**own, policy=Policy()._replace(**fields), origin=origin)

@@ -10,7 +10,7 @@ from holdfast.engine.commit import Contents, Rejected, Sealed, prepare_index, se
 from holdfast.engine.flight import Flight, read_flight, write_flight
 from holdfast.engine.hooks import HookRun
 from holdfast.engine.message import default_message, task_trailers
-from holdfast.engine.observe import AGENT_ACTION
+from holdfast.engine.observe import AGENT_ACTION, moved_by_agent_alone
 from holdfast.engine.output import Output
 from holdfast.engine.site import Site
 from holdfast.errors import AgentUnavailable, Interrupted
@@ -18,7 +18,7 @@ from holdfast.gates.base import Inspection
 from holdfast.model.events import AgentEnded, AgentSpoke, AttemptStarted, GateFinished, Noticed, Rescued
 from holdfast.model.plan import Document, Status, Task
 from holdfast.system import clock, faults, files
-from holdfast.system.git import Change
+from holdfast.system.git import Change, RefMoved
 from holdfast.system.leftovers import TOKEN_VARIABLE
 from holdfast.system.logfile import CappedLog
 from holdfast.system.process import Ended, Limits, Program, Unstartable, supervise
@@ -184,6 +184,7 @@ def _with_tail(outcome: Outcome) -> str:
 
 def _put_back(site: Site, flight: Flight) -> Failure | None:
     _restore_state(site, flight)
+    _respect_commits_of_others(site, flight)
     findings = guard.put_back(site, flight)
     for notice in findings.notices:
         site.record(Noticed(notice, flight.task))
@@ -196,6 +197,13 @@ def _put_back(site: Site, flight: Flight) -> Failure | None:
         return Failure("the agent moved the branch off its base", STRAYED)
     put_plan_back(site, flight)
     return None
+
+
+def _respect_commits_of_others(site: Site, flight: Flight) -> None:
+    """A commit that was not made by the agent stays: recovery takes it as the task's new base."""
+    tip = site.git.resolve(flight.branch)
+    if tip and tip != flight.base and not moved_by_agent_alone(site.git, flight):
+        raise RefMoved(f"{flight.branch} is at {tip[:12]}, not at {flight.base[:12]} where the task began")
 
 
 def _restore_state(site: Site, flight: Flight) -> None:

@@ -1,0 +1,180 @@
+"""What an interrupted run, the user or another tool left behind, and what the same command makes of it."""
+
+from pathlib import Path
+
+import pytest
+
+from invariants import AGENT, Expectation, agent_starts, broken_invariants
+from scratch import Cli, Repo, Result
+
+PLAN = "- [ ] One\n- [ ] Two\n"
+
+
+class Night:
+    def __init__(self, repo: Repo, cli: Cli, tmp_path: Path) -> None:
+        self.repo, self.cli, self.ledger = repo, cli, tmp_path / "ledger"
+        repo.write("plan.md", PLAN)
+        self.base = repo.commit("plan")
+
+    def run(self, *options: str, agent: str = AGENT, **env: str) -> Result:
+        command = ("run", "plan.md", "--trunk", "--agent-cmd", agent, *options)
+        return self.cli(*command, env={"LEDGER": str(self.ledger), **env})
+
+    def killed(self, point: str, *options: str, agent: str = AGENT) -> None:
+        result = self.run(*options, agent=agent, HOLDFAST_FAULT=point)
+        assert result.code == -9, result.out + result.err
+
+    def problems(self, base: str = "") -> list[str]:
+        return broken_invariants(
+            self.repo, Expectation("plan.md", ("1", "2"), base or self.base, self.ledger)
+        )
+
+
+@pytest.fixture
+def night(repo: Repo, cli: Cli, tmp_path: Path) -> Night:
+    return Night(repo, cli, tmp_path)
+
+
+def rescued(repo: Repo) -> list[str]:
+    return repo.git("for-each-ref", "--format=%(refname)", "refs/holdfast/rescue").split()
+
+
+def test_partial_work_is_kept_and_the_agent_goes_on_with_it(night: Night) -> None:
+    night.killed("agent.after")
+    result = night.run(agent="test -f work-1.txt || test $HOLDFAST_TASK_ID = 2 || exit 1\n" + AGENT)
+    assert result.code == 0, result.out
+    assert "goes on in place" in result.out
+    assert night.problems() == []
+    (ref,) = rescued(night.repo)
+    assert night.repo.git("show", f"{ref}:work/work-1.txt") == "work of 1"
+
+
+def test_with_rollback_partial_work_goes_to_rescue_and_the_task_begins_again(night: Night) -> None:
+    night.killed("agent.after", agent=AGENT + "echo half > half-done.txt\n")
+    result = night.run("--on-interrupt", "rollback", agent="test ! -e half-done.txt || exit 1\n" + AGENT)
+    assert result.code == 0, result.out
+    assert night.problems() == []
+    (ref,) = rescued(night.repo)
+    assert night.repo.git("show", f"{ref}:work/half-done.txt") == "half"
+
+
+def test_after_a_reboot_torn_files_go_to_rescue_and_the_task_begins_again(night: Night) -> None:
+    night.killed("agent.after", agent=AGENT + "echo half > half-done.txt\n")
+    record = next((night.repo.path / ".git/holdfast").rglob("in-flight.json"))
+    text = record.read_text()
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    record.write_text(text.replace(boot, "another-boot"))
+    result = night.run()
+    assert result.code == 0, result.out
+    assert "may be torn" in result.out
+    assert night.problems() == []
+    assert len(rescued(night.repo)) == 1
+
+
+def test_a_sealed_candidate_is_published_without_agent_or_gates(night: Night) -> None:
+    night.killed("candidate.after")
+    result = night.run("--verify", "test $(git rev-list --count HEAD) != 2 || exit 1")
+    assert result.code == 0, result.out
+    assert agent_starts(night.ledger) == {"1": 1, "2": 1}
+    assert night.problems() == []
+
+
+def test_a_commit_the_user_makes_after_a_crash_is_kept(night: Night) -> None:
+    night.killed("agent.after")
+    night.repo.write("mine.txt", "mine\n")
+    night.repo.git("add", "mine.txt")
+    night.repo.git("commit", "-q", "-m", "mine", "mine.txt")
+    mine = night.repo.git("rev-parse", "HEAD")
+    result = night.run()
+    assert result.code == 0, result.out
+    assert night.problems(base=mine) == []
+
+
+def test_a_commit_made_while_a_candidate_waits_is_kept_and_the_work_checked_again(night: Night) -> None:
+    night.killed("candidate.after")
+    night.repo.write("mine.txt", "mine\n")
+    night.repo.git("add", "mine.txt")
+    night.repo.git("commit", "-q", "-m", "mine", "mine.txt")
+    mine = night.repo.git("rev-parse", "HEAD")
+    result = night.run()
+    assert result.code == 0, result.out + result.err
+    assert agent_starts(night.ledger) == {"1": 1, "2": 1}
+    assert night.problems(base=mine) == []
+
+
+def test_a_commit_of_the_user_during_an_attempt_stays_on_the_branch(night: Night) -> None:
+    mine = "test -e ../once || { touch ../once; env -u GIT_REFLOG_ACTION git commit -q --allow-empty -m mine; }\n"
+    result = night.run(agent=mine + AGENT)
+    assert result.code == 0, result.out + result.err
+    subjects = night.repo.git("log", "--format=%s", "--reverse", f"{night.base}..HEAD").splitlines()
+    assert subjects[0] == "mine"
+    assert night.problems(base=night.repo.git("rev-parse", "HEAD~2")) == []
+
+
+def test_tasks_added_to_the_plan_after_a_crash_are_done_too(night: Night) -> None:
+    night.killed("candidate.after")
+    night.repo.write("plan.md", PLAN + "- [ ] Three\n")
+    result = night.run()
+    assert result.code == 0, result.out + result.err
+    assert night.repo.git("show", "HEAD:plan.md") == "- [x] One\n- [x] Two\n- [x] Three"
+    assert night.repo.git("status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"\xff\xfe", b'{"version": 1}', b"[]", b'{"version": 99}'])
+def test_a_damaged_record_is_set_aside_and_git_tells_the_rest(night: Night, damage: bytes) -> None:
+    night.killed("candidate.after")
+    record = next((night.repo.path / ".git/holdfast").rglob("in-flight.json"))
+    record.write_bytes(damage)
+    result = night.run()
+    assert result.code == 0, result.out + result.err
+    assert "cannot be read" in result.out
+    assert night.problems() == []
+
+
+def test_deleting_our_state_between_runs_changes_no_commit(night: Night) -> None:
+    import shutil
+
+    night.killed("commit.after")
+    shutil.rmtree(night.repo.path / ".git/holdfast")
+    result = night.run()
+    assert result.code == 0, result.out + result.err
+    assert night.problems() == []
+
+
+def test_another_plan_is_refused_while_a_task_is_in_flight(night: Night) -> None:
+    night.killed("agent.after")
+    night.repo.write("other.md", "- [ ] Other\n")
+    result = night.cli("run", "other.md", "--agent-cmd", AGENT)
+    assert result.code == 3
+    assert "task 1 of plan.md is in flight" in result.err
+
+
+def test_scenario_1_full_task_recovery(night: Night) -> None:
+    """A task marked done with its code in the tree, by a tool whose commit failed, becomes its own commit."""
+    night.repo.write("plan.md", "- [x] One\n- [ ] Two\n")
+    night.repo.write("work-1.txt", "work of 1\n")
+    night.repo.write("shared/1", "1\n")
+    result = night.run()
+    assert result.code == 0, result.out + result.err
+    assert "Detected uncommitted changes from a previous run" in result.out
+    assert agent_starts(night.ledger) == {"2": 1}
+    assert night.problems() == []
+
+
+def test_scenario_2_partial_task_is_resumed_not_committed(night: Night) -> None:
+    night.repo.write("plan.md", "- [ ] One\n  - [ ] a\n  - [ ] b\n- [ ] Two\n")
+    base = night.repo.commit("steps")
+    night.repo.write("plan.md", "- [ ] One\n  - [x] a\n  - [ ] b\n- [ ] Two\n")
+    night.repo.write("shared/1", "1\n")
+    result = night.run()
+    assert result.code == 0, result.out + result.err
+    assert agent_starts(night.ledger) == {"1": 1, "2": 1}
+    assert night.problems(base=base) == []
+
+
+def test_several_tasks_marked_at_once_are_refused_because_their_work_is_mixed(night: Night) -> None:
+    night.repo.write("plan.md", "- [x] One\n- [x] Two\n")
+    night.repo.write("work-1.txt", "work\n")
+    result = night.run()
+    assert result.code == 3
+    assert "cannot be told apart" in result.err
