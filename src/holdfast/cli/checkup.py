@@ -199,7 +199,7 @@ def _git_lines(*questions: str) -> list[str]:
 
 
 def _git(*words: str) -> Completed:
-    return capture(["git", "--no-optional-locks", *words], env={"LC_ALL": "C"})
+    return capture(["git", "--no-optional-locks", *words], env={**os.environ, "LC_ALL": "C"})
 
 
 def _text(data: bytes) -> str:
