@@ -51,4 +51,4 @@ def test_a_project_configured_elsewhere_gets_no_second_file(cli: Cli, repo: Repo
 def test_outside_a_repository_it_says_where_to_go(cli: Cli, tmp_path: Path) -> None:
     result = cli("init", cwd=tmp_path)
     assert result.code == 3
-    assert "not in a git work tree" in result.err and "`git init`" in result.err
+    assert "not in a git working tree" in result.err and "git init" in result.err

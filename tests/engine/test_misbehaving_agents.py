@@ -13,7 +13,10 @@ import pytest
 from invariants import Expectation, broken_invariants, processes_marked_with
 from scratch import HOLDFAST, Cli, Repo, Result
 
-WORK = 'echo "work of $HOLDFAST_TASK_ID" > "work-$HOLDFAST_TASK_ID.txt"; mkdir -p shared; echo $HOLDFAST_TASK_ID > shared/$HOLDFAST_TASK_ID; '
+WORK = (
+    'echo "work of $HOLDFAST_TASK_ID" > "work-$HOLDFAST_TASK_ID.txt"; '
+    "mkdir -p shared; echo $HOLDFAST_TASK_ID > shared/$HOLDFAST_TASK_ID; "
+)
 
 
 @pytest.fixture
@@ -208,10 +211,13 @@ def test_a_nested_repository_is_feedback_not_a_broken_commit(repo: Repo, cli: Cl
 
 
 def test_odd_file_names_are_committed_as_they_are(repo: Repo, cli: Cli, base: str) -> None:
-    odd = r"""printf 'x' > "$(printf 'new\nline')"; printf x > -dash; printf x > "$(printf 'caf\351')"; printf x > ' space '"""
-    result = run(cli, odd + "-$HOLDFAST_TASK_ID; printf $HOLDFAST_TASK_ID > n")
+    names = (r"new\nline", "-dash", r"caf\351", " space ")
+    odd = "".join(f"""printf x > "$(printf -- '{name}')-$HOLDFAST_TASK_ID"; """ for name in names)
+    result = run(cli, odd)
     assert result.code == 0, result.err
     assert repo.git("status", "--porcelain") == ""
+    listed = repo.git("ls-files", "-z").split("\0")
+    assert {"new\nline-1", "-dash-1", "caf\udce9-1", " space -1"} <= set(listed)
 
 
 def test_an_agent_that_cannot_be_started_is_exit_69(repo: Repo, cli: Cli, base: str) -> None:

@@ -103,7 +103,8 @@ def test_a_commit_made_while_a_candidate_waits_is_kept_and_the_work_checked_agai
 
 
 def test_a_commit_of_the_user_during_an_attempt_stays_on_the_branch(night: Night) -> None:
-    mine = "test -e ../once || { touch ../once; env -u GIT_REFLOG_ACTION git commit -q --allow-empty -m mine; }\n"
+    commit = "env -u GIT_REFLOG_ACTION git commit -q --allow-empty -m mine"
+    mine = f"test -e ../once || {{ touch ../once; {commit}; }}\n"
     result = night.run(agent=mine + AGENT)
     assert result.code == 0, result.out + result.err
     subjects = night.repo.git("log", "--format=%s", "--reverse", f"{night.base}..HEAD").splitlines()

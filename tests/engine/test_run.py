@@ -115,7 +115,8 @@ def test_edits_of_the_plan_become_a_commit_of_their_own(run: Runner) -> None:
 
 def test_the_agents_suggested_message_is_used_with_all_its_lines(run: Runner) -> None:
     run.plan("- [ ] Only thing\n")
-    said = r"echo x > x; printf 'SUGGESTED_COMMIT_MESSAGE: Add x\n\nBecause y.\n\nHoldfast-Task: 99\n<SUCCESS>ok</SUCCESS>\n'"
+    message = r"SUGGESTED_COMMIT_MESSAGE: Add x\n\nBecause y.\n\nHoldfast-Task: 99\n<SUCCESS>ok</SUCCESS>\n"
+    said = f"echo x > x; printf '{message}'"
     assert run(agent=said).code == 0
     message = run.message()
     assert message.startswith("Add x\n\nBecause y.\n\nHoldfast-Plan: plan.md\n")
@@ -313,7 +314,8 @@ def test_commits_are_signed_when_the_user_signs(run: Runner, repo: Repo, tmp_pat
     run.plan("- [ ] One\n")
     signer = tmp_path / "signer"
     signer.write_text(
-        '#!/bin/sh\ncat > /dev/null\nprintf -- "-----BEGIN PGP SIGNATURE-----\\nx\\n-----END PGP SIGNATURE-----\\n"\n'
+        "#!/bin/sh\ncat > /dev/null\n"
+        'printf -- "-----BEGIN PGP SIGNATURE-----\\nx\\n-----END PGP SIGNATURE-----\\n"\n'
         'printf "\\n[GNUPG:] SIG_CREATED D 1\\n" >&2\n'
     )
     signer.chmod(0o755)
