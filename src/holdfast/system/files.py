@@ -1,6 +1,7 @@
 """Files replaced whole and made durable: after these return, a power cut cannot take it back."""
 
 import os
+import stat
 from collections.abc import Iterable
 
 from holdfast.system import faults
@@ -91,10 +92,12 @@ def flush(root: str, paths: Iterable[str]) -> None:
 
 
 def _fsync_file(path: str) -> None:
-    """A path that is gone, a symbolic link or a directory has no data of its own to flush."""
+    """Only a regular file has data of its own to flush; one that is gone has none."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except (FileNotFoundError, NotADirectoryError):
         return
     try:
         os.fsync(fd)
