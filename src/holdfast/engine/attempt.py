@@ -12,8 +12,8 @@ from holdfast.engine.hooks import HookRun
 from holdfast.engine.message import default_message, task_trailers
 from holdfast.engine.observe import AGENT_ACTION, moved_by_agent_alone
 from holdfast.engine.output import Output
-from holdfast.engine.site import Site
-from holdfast.errors import AgentUnavailable, Interrupted
+from holdfast.engine.site import Site, stopped
+from holdfast.errors import AgentUnavailable
 from holdfast.gates.base import Inspection
 from holdfast.model.events import AgentEnded, AgentSpoke, AttemptStarted, GateFinished, Noticed, Rescued
 from holdfast.model.plan import Document, Status, Task
@@ -57,7 +57,7 @@ def attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure:
     outcome = FOUND_FINISHED if this.finished else _run_agent(site, flight, this)
     strayed = _put_back(site, flight)
     if outcome.kind is OutcomeKind.INTERRUPTED:
-        raise Interrupted("stopped; the partial work is in place", signal_number=site.stops.signal_number)
+        raise stopped(site, "while the agent worked")
     if strayed:
         return strayed
     if outcome.kind is not OutcomeKind.FINISHED:
@@ -73,7 +73,7 @@ def attempt_without_commit(site: Site, flight: Flight, this: Try) -> Failure | N
     """For `--allow-dirty`: the agent and the gates, and no commit at all."""
     outcome = _run_agent(site, flight, this)
     if outcome.kind is OutcomeKind.INTERRUPTED:
-        raise Interrupted("stopped; the partial work is in place", signal_number=site.stops.signal_number)
+        raise stopped(site, "while the agent worked")
     if outcome.kind is not OutcomeKind.FINISHED:
         return Failure(outcome.reason, _with_tail(outcome))
     try:
@@ -170,7 +170,7 @@ def _tell_ending(site: Site, this: Try, ended: Ended, outcome: Outcome) -> None:
     site.record(
         AgentEnded(task, this.number, outcome.kind.value, outcome.reason, ended.exit_code, ended.seconds)
     )
-    if ended.leftovers:
+    if ended.leftovers and not ended.why:
         many = "process" if ended.leftovers == 1 else "processes"
         site.record(Noticed(f"the agent left {ended.leftovers} {many} running; ended", task))
 
@@ -257,7 +257,7 @@ def _verify(site: Site, flight: Flight, this: Try) -> None:
         faults.point("gate.before")
         verdict = gate.check(inspection)
         if site.stops.requested:
-            raise Interrupted("stopped while the gates ran", signal_number=site.stops.signal_number)
+            raise stopped(site, "while the gates ran")
         site.record(
             GateFinished(
                 this.task.id, this.number, verdict.gate, verdict.passed, verdict.seconds, verdict.output

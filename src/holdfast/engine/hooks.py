@@ -3,8 +3,7 @@
 import os
 from typing import NamedTuple
 
-from holdfast.engine.site import Site
-from holdfast.errors import Interrupted
+from holdfast.engine.site import Site, stopped
 from holdfast.system.leftovers import TOKEN_VARIABLE
 from holdfast.system.process import Limits, Program, Unstartable, supervise
 from holdfast.system.text import Tail
@@ -29,7 +28,7 @@ def run_hook(site: Site, token: str, name: str, *arguments: str) -> HookRun | No
         program = Program(argv, site.git.root, _environment(site, token), lock=site.lock)
         ended = supervise(program, limits, site.stops, lambda stream, chunk: said.add(chunk))
         if ended.why == "stopped":
-            raise Interrupted(f"stopped while the {name} hook ran", signal_number=site.stops.signal_number)
+            raise stopped(site, f"while the {name} hook ran")
         late = f"\n(killed: not finished after {limits.timeout:.0f} s)" if ended.why else ""
         return HookRun(
             name, ended.exit_code == 0 and not ended.why, said.text().strip() + late, ended.seconds

@@ -14,7 +14,7 @@ from holdfast.engine.leftover import end_leftovers
 from holdfast.engine.marks import mark_in_tree, plan_in_tree
 from holdfast.engine.repair import Standing, recover
 from holdfast.engine.schedule import next_task
-from holdfast.engine.site import Site
+from holdfast.engine.site import Site, stopped
 from holdfast.errors import Interrupted, TaskFailure
 from holdfast.model import events
 from holdfast.model.plan import Document, Plan, Task
@@ -125,4 +125,4 @@ def _run_without_commits(site: Site, history: State) -> Plan:
 
 def _stop_if_asked(site: Site) -> None:
     if site.stops.requested:
-        raise Interrupted("stopped between two steps", signal_number=site.stops.signal_number)
+        raise stopped(site, "between two attempts")

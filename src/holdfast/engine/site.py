@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from holdfast.agents.base import Agent
+from holdfast.errors import Interrupted
 from holdfast.gates.base import Gate
 from holdfast.model.events import Event
 from holdfast.model.plan import Task
@@ -75,6 +76,14 @@ class Site(NamedTuple):
     @property
     def private_index(self) -> str:
         return os.path.join(self.workspace.tree_state, "index")
+
+
+def stopped(site: Site, when: str) -> Interrupted:
+    return Interrupted(
+        f"stopped {when}; what is done is committed, partial work is in the tree",
+        signal_number=site.stops.signal_number,
+        fix="run the same command again: it goes on from here",
+    )
 
 
 def run_id(plan_path: str, branch: str) -> str:
