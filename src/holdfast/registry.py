@@ -39,9 +39,9 @@ def find_plan(git: Git, wanted: str, *, ignore_uncommitted: bool = False) -> Pla
         if recognised is None:
             continue
         inside = [shown, recognised.file] if recognised.file else [shown]
-        companions = () if ignore_uncommitted else dialect.companions(found)
-        beside = tuple(f"{shown}/{name}" for name in companions)
-        return PlanPlace(dialect, "/".join(inside), recognised.name, beside)
+        beside = tuple(f"{shown}/{name}" for name in dialect.companions(found))
+        asks = bool(beside) and not ignore_uncommitted
+        return PlanPlace(dialect, "/".join(inside), recognised.name, beside, asks)
     raise _unknown_kind(shown, found)
 
 

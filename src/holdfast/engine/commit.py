@@ -30,8 +30,8 @@ class Contents(NamedTuple):
     message: str
     trailers: dict[str, str]
     token: str
-    whole_tree: bool = True
-    """Everything in the working tree; False: the plan alone, for changes of marks by hand."""
+    only: tuple[str, ...] | None = None
+    """Paths to take from the working tree beside the plan; None: everything the agent changed."""
 
 
 class Sealed(NamedTuple):
@@ -96,9 +96,10 @@ def seal(
 
 
 def _stage(site: Site, contents: Contents, plan_blob: str) -> tuple[Change, ...]:
-    if contents.whole_tree:
+    if contents.only != ():
+        paths = () if contents.only is None else ("--", *contents.only)
         try:
-            site.git.run("add", "--all", index=site.private_index)
+            site.git.run("add", "--all", *paths, index=site.private_index)
         except GitError as error:
             words = error.stderr or error.message
             raise Rejected("git cannot add the changes", f"`git add --all` failed:\n{words}") from error

@@ -68,11 +68,10 @@ def _matches(site: Site, commit: str) -> bool:
 
 def _sync_plan_entry(site: Site, commit: str) -> None:
     """A change of marks by hand: the user's staged changes stay, only the plan's entry follows."""
-    entry = site.git.entry(commit, site.plan.path)
-    assert entry is not None
+    changes = site.git.changes_between(f"{commit}^", commit)
     own = os.path.join(site.git.git_dir, "index")
     faults.point("entry.before")
-    site.git.set_entries(own, [(*entry, site.plan.path)])
+    site.git.set_entries(own, [(c.new_mode, c.new_blob, c.path) for c in changes])
     _bring_plan(site, commit, own)
     faults.point("entry.after")
 

@@ -15,20 +15,18 @@ from holdfast.system import files
 
 def commit_plan(site: Site, tip: str, at_tip: Document | None) -> None:
     """The plan in the tree becomes part of the branch, so that marks have a base to stand on."""
-    data = files.read_if_there(os.path.join(site.git.root, site.plan.path)) or b""
-    document = site.plan.dialect.read(data, site.plan.path, site.plan.name)
     if site.plan.must_be_committed:
         raise _must_be_committed(site)
+    document = plan_in_tree(site)
     verb = "Add" if at_tip is None else "Update"
     clean = site.git.text("hash-object", "-w", f"--path={site.plan.path}", "--", site.plan.path)
     document = document._replace(data=site.git.run("cat-file", "blob", clean))
     trailers = {PLAN: site.plan.path, RUN: site.run}
-    _commit_marks(
-        site, tip, document, f"[holdfast] {verb} plan: {site.plan.name}", trailers, _whole_plan(site)
-    )
-    site.record(
-        Noticed(f"{'added' if at_tip is None else 'took in your edits of'} {site.plan.path} as a commit")
-    )
+    message = f"[holdfast] {verb} plan: {site.plan.name}"
+    beside = tuple(path for path in site.plan.companions if path != site.plan.path)
+    _commit_marks(site, tip, document, message, trailers, _whole_plan(site), beside)
+    did = "added" if at_tip is None else "took in your edits of"
+    site.record(Noticed(f"{did} {site.plan.path} as a commit"))
 
 
 def commit_mark(site: Site, tip: str, at_tip: Document, task: Task, status: Status, verb: str) -> str:
@@ -58,11 +56,17 @@ def mark_in_tree(site: Site, plan: Document, task: Task) -> Document:
 
 
 def _commit_marks(
-    site: Site, tip: str, document: Document, message: str, trailers: dict[str, str], task: Task
+    site: Site,
+    tip: str,
+    document: Document,
+    message: str,
+    trailers: dict[str, str],
+    task: Task,
+    companions: tuple[str, ...] = (),
 ) -> str:
     flight = begin(site, task, tip, attempt=0)
     prepare_index(site, tip)
-    contents = Contents(tip, document, message, trailers, flight.token, whole_tree=False)
+    contents = Contents(tip, document, message, trailers, flight.token, only=companions)
     try:
         sealed = seal(
             site,
@@ -88,7 +92,7 @@ def _whole_plan(site: Site) -> Task:
 
 
 def _must_be_committed(site: Site) -> Refused:
-    names = " ".join(site.plan.must_be_committed)
+    names = " ".join(site.plan.files)
     return Refused(
         "the idea's files have changes that are not committed",
         fix=f"git add {names} && git commit, or run with --ignore-uncommitted-idea-changes",

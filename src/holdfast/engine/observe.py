@@ -150,10 +150,11 @@ def _plan_in_tree(site: Site) -> Document | None:
 def _classify_dirt(site: Site, dirt: git.Dirt, marked: tuple[Task, ...], stepped: tuple[Task, ...]) -> Dirt:
     if dirt.clean:
         return Dirt.NONE
-    if set(dirt.paths) == {site.plan.path} and not dirt.conflicted:
-        return Dirt.PLAN
     if dirt.conflicted:
         return Dirt.OTHER
+    recoverable = site.plan.must_be_committed and bool(marked or stepped)
+    if set(dirt.paths) <= set(site.plan.files) and not recoverable:
+        return Dirt.PLAN
     if len(marked) > 1:
         return Dirt.SEVERAL_MARKED
     if marked:

@@ -249,10 +249,6 @@ def _refuse_several(site: Site, sight: Sight) -> None:
 
 
 def _refuse_dirty(site: Site, sight: Sight) -> None:
-    raise dirty_tree(sight)
-
-
-def dirty_tree(sight: Sight) -> HoldfastError:
     dirt = sight.dirt
     groups = (
         ("staged", dirt.staged),
@@ -261,7 +257,7 @@ def dirty_tree(sight: Sight) -> HoldfastError:
         ("conflicted", dirt.conflicted),
     )
     lines = [f"  {label}: {_some(paths)}" for label, paths in groups if paths]
-    return Refused(
+    raise Refused(
         "the working tree has changes that are not Holdfast's:\n" + "\n".join(lines),
         fix="one of three ways out:\n"
         "  work elsewhere:    git worktree add ../elsewhere -b my-plan && cd ../elsewhere, then run there\n"

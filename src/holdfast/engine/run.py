@@ -60,6 +60,8 @@ def _carry_out(
         result = _attempt(site, flight, this)
         if isinstance(result, Sealed):
             land(site, flight, result)
+            if this.finished:
+                site.record(events.Noticed("Recovery commit successful.", task.id))
             seconds = clock.monotonic() - began
             site.record(events.TaskLanded(task.id, task.title, result.commit, this.number, seconds))
             return result.commit, result.plan

@@ -23,8 +23,14 @@ class PlanPlace(NamedTuple):
     path: str
     """Relative to the repository's root, forward slashes."""
     name: str
-    must_be_committed: tuple[str, ...] = ()
-    """Files beside the plan that the dialect wants committed before a run."""
+    companions: tuple[str, ...] = ()
+    """Files beside the plan that belong to it, such as an idea's specification."""
+    must_be_committed: bool = False
+    """The dialect wants plan and companions committed by the user; otherwise we take edits in ourselves."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((self.path, *self.companions)))
 
 
 class Tools(NamedTuple):
