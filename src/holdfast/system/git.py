@@ -84,6 +84,7 @@ class Git:
         self.git_dir = git_dir
         self.common_dir = common_dir
         self._environment = _environment()
+        self._settings: dict[tuple[str, ...], str] = {}
 
     # -- running -------------------------------------------------------------------------------------
 
@@ -159,11 +160,17 @@ class Git:
 
     def config(self, key: str, *, kind: str = "") -> str:
         typed = (f"--type={kind}",) if kind else ()
-        return self.text("config", *typed, "--get", key, expect=(0, 1))
+        return self._setting("config", *typed, "--get", key, expect=(0, 1))
 
     def git_path(self, name: str) -> str:
-        path = self.text("rev-parse", "--git-path", name)
+        path = self._setting("rev-parse", "--git-path", name)
         return os.path.normpath(os.path.join(self.root, path))
+
+    def _setting(self, *question: str, expect: tuple[int, ...] = (0,)) -> str:
+        """Asked once: a run goes by the configuration it first saw. A change takes effect with the next."""
+        if question not in self._settings:
+            self._settings[question] = self.text(*question, expect=expect)
+        return self._settings[question]
 
     # -- writing objects -----------------------------------------------------------------------------
 
