@@ -19,6 +19,8 @@ from holdfast.system import faults, files
 from holdfast.system.git import Change
 
 HOOK_ROUNDS = 2
+PLAIN_FILE = "100644"
+NO_FILE = "000000"
 
 
 class Contents(NamedTuple):
@@ -32,6 +34,14 @@ class Contents(NamedTuple):
     token: str
     only: tuple[str, ...] | None = None
     """Paths to take from the working tree beside the plan; None: everything the agent changed."""
+
+
+class Staged(NamedTuple):
+    """The private index as it now is."""
+
+    tree: str
+    changes: tuple[Change, ...]
+    """Against the base, the plan included."""
 
 
 class Sealed(NamedTuple):
@@ -83,19 +93,16 @@ def seal(
     """`inspect` may reject the changes, `hooked` hears of each hook, `verify_again` is called when a hook
     changed the tree after the gates had passed."""
     plan_blob = site.git.write_blob(contents.plan.data)
-    changes = _stage(site, contents, plan_blob)
-    inspect(changes)
-    tree = site.git.write_tree(site.private_index)
-    tree = _pre_commit(site, contents, plan_blob, tree, hooked, verify_again)
-    if tree != site.git.write_tree(site.private_index):
-        raise GitError("the private index changed while it was being sealed")
+    staged = _stage(site, contents, plan_blob)
+    inspect(staged.changes)
+    staged = _pre_commit(site, contents, plan_blob, staged, hooked, verify_again)
     message_file = _message(site, contents, hooked)
-    commit = _commit_tree(site, tree, contents.base, message_file)
+    commit = _commit_tree(site, staged.tree, contents.base, message_file)
     faults.point("sealed")
-    return Sealed(commit, site.git.changes(contents.base, site.private_index), contents.plan)
+    return Sealed(commit, staged.changes, contents.plan)
 
 
-def _stage(site: Site, contents: Contents, plan_blob: str) -> tuple[Change, ...]:
+def _stage(site: Site, contents: Contents, plan_blob: str) -> Staged:
     if contents.only != ():
         paths = () if contents.only is None else ("--", *contents.only)
         try:
@@ -103,37 +110,42 @@ def _stage(site: Site, contents: Contents, plan_blob: str) -> tuple[Change, ...]
         except GitError as error:
             words = error.stderr or error.message
             raise Rejected("git cannot add the changes", f"`git add --all` failed:\n{words}") from error
-    path = contents.plan.plan.path
-    entry = site.git.entry(contents.base, path)
-    mode = entry[0] if entry else "100644"
-    site.git.set_entries(site.private_index, [(mode, plan_blob, path)])
-    return site.git.changes(contents.base, site.private_index)
+    staged = _with_plan(site, contents, plan_blob, PLAIN_FILE)
+    mode = next((c.old_mode for c in staged.changes if c.path == contents.plan.plan.path), PLAIN_FILE)
+    if mode in (PLAIN_FILE, NO_FILE):
+        return staged
+    return _with_plan(site, contents, plan_blob, mode)  # an executable plan stays one
+
+
+def _with_plan(site: Site, contents: Contents, plan_blob: str, mode: str) -> Staged:
+    site.git.set_entries(site.private_index, [(mode, plan_blob, contents.plan.plan.path)])
+    tree = site.git.write_tree(site.private_index)
+    return Staged(tree, site.git.changes_between(contents.base, tree))
 
 
 def _pre_commit(
     site: Site,
     contents: Contents,
     plan_blob: str,
-    tree: str,
+    staged: Staged,
     hooked: Callable[[HookRun], None],
     verify_again: Callable[[], None],
-) -> str:
-    """The tree that the pre-commit hook accepts. A hook that changes files gets a second look at them."""
+) -> Staged:
+    """What the pre-commit hook accepts. A hook that changes files gets a second look at them."""
     for left in reversed(range(HOOK_ROUNDS)):
         run = run_hook(site, contents.token, "pre-commit")
         if run is None:
-            return tree
+            return staged
         hooked(run)
-        _stage(site, contents, plan_blob)
-        after = site.git.write_tree(site.private_index)
-        unchanged = after == tree
+        after = _stage(site, contents, plan_blob)
+        unchanged = after.tree == staged.tree
         if not run.passed and (unchanged or not left):
             raise _refusal(run)
         if unchanged:
-            return tree
+            return staged
         verify_again()
-        tree = after
-    return tree
+        staged = after
+    return staged
 
 
 def _message(site: Site, contents: Contents, hooked: Callable[[HookRun], None]) -> str:
