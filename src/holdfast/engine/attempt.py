@@ -55,7 +55,7 @@ class Failure(NamedTuple):
 def attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure:
     prepare_index(site, flight.base)
     outcome = FOUND_FINISHED if this.finished else _run_agent(site, flight, this)
-    strayed = _put_back(site, flight)
+    strayed = _put_back(site, flight, this.plan)
     if outcome.kind is OutcomeKind.INTERRUPTED:
         raise stopped(site, "while the agent worked")
     if strayed:
@@ -182,7 +182,7 @@ def _with_tail(outcome: Outcome) -> str:
 # -- what it must not have done ----------------------------------------------------------------------
 
 
-def _put_back(site: Site, flight: Flight) -> Failure | None:
+def _put_back(site: Site, flight: Flight, at_base: Document) -> Failure | None:
     _restore_state(site, flight)
     _respect_commits_of_others(site, flight)
     findings = guard.put_back(site, flight)
@@ -195,7 +195,8 @@ def _put_back(site: Site, flight: Flight) -> Failure | None:
         site.record(Rescued(ref, "the agent moved the branch away from where the task started", flight.task))
         rescue.restore_start(site.workspace, flight.base)
         return Failure("the agent moved the branch off its base", STRAYED)
-    put_plan_back(site, flight)
+    if _plan_in_tree(site) != at_base.data:
+        put_plan_back(site, flight)
     return None
 
 
@@ -218,18 +219,23 @@ def _restore_state(site: Site, flight: Flight) -> None:
 def put_plan_back(site: Site, flight: Flight) -> None:
     """The plan is ours to mark. Whatever the agent made of it is kept under rescue, the file put back."""
     path = site.plan.path
-    full = os.path.join(site.git.root, path)
     base = site.git.blob(f"{flight.base}:{path}")
-    in_tree = files.read_if_there(full) if os.path.isfile(full) and not os.path.islink(full) else None
+    in_tree = _plan_in_tree(site)
     if in_tree == base or (in_tree is not None and _filtered_alike(site, flight.base)):
         return
     ref = rescue.snapshot(
         site.workspace, flight.run, f"{flight.key}-plan", f"plan changed during {flight.task}"
     )
     site.record(Rescued(ref, "the agent changed the plan file; only Holdfast marks tasks", flight.task))
-    _clear_the_way(full)
+    _clear_the_way(os.path.join(site.git.root, path))
     site.git.run("checkout-index", "--force", "--", path, index=site.private_index)
     faults.point("plan.put_back")
+
+
+def _plan_in_tree(site: Site) -> bytes | None:
+    """None for anything that is not a plain file."""
+    path = os.path.join(site.git.root, site.plan.path)
+    return files.read_if_there(path) if os.path.isfile(path) and not os.path.islink(path) else None
 
 
 def _filtered_alike(site: Site, base: str) -> bool:
