@@ -282,6 +282,7 @@ def _seal(site: Site, flight: Flight, this: Try, outcome: Outcome) -> Sealed:
         message=outcome.message or default_message(this.task),
         trailers=task_trailers(site.plan.path, this.task, site.run, this.number),
         token=flight.token,
+        plan_at_base=this.plan.data,
     )
 
     def hooked(run: HookRun) -> None:

@@ -21,6 +21,7 @@ from holdfast.system.git import Change
 HOOK_ROUNDS = 2
 PLAIN_FILE = "100644"
 NO_FILE = "000000"
+CHECKSUM_SIZE = 20
 
 
 class Contents(NamedTuple):
@@ -34,6 +35,8 @@ class Contents(NamedTuple):
     token: str
     only: tuple[str, ...] | None = None
     """Paths to take from the working tree beside the plan; None: everything the agent changed."""
+    plan_at_base: bytes | None = None
+    """None where there is none, or whoever seals does not know it."""
 
 
 class Staged(NamedTuple):
@@ -42,14 +45,21 @@ class Staged(NamedTuple):
     tree: str
     changes: tuple[Change, ...]
     """Against the base, the plan included."""
+    checksum: bytes
+    """Of the index file that holds this tree."""
 
 
 class Sealed(NamedTuple):
     commit: str
-    changes: tuple[Change, ...]
-    """Against the base, the plan included."""
+    staged: Staged
     plan: Document
     """The plan as the commit holds it."""
+    plan_at_base: bytes | None
+    """None where there is none, or whoever sealed did not know it."""
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        return self.staged.changes
 
 
 class Rejected(Exception):
@@ -99,7 +109,27 @@ def seal(
     message_file = _message(site, contents, hooked)
     commit = _commit_tree(site, staged.tree, contents.base, message_file)
     faults.point("sealed")
-    return Sealed(commit, staged.changes, contents.plan)
+    return Sealed(commit, staged, contents.plan, contents.plan_at_base)
+
+
+def still_staged(site: Site, sealed: Sealed) -> bool:
+    """Does the private index hold the sealed tree? A message hook, say, may have staged something since."""
+    sealed_as = sealed.staged.checksum
+    return bool(sealed_as) and index_checksum(site.private_index) == sealed_as
+
+
+def index_checksum(path: str) -> bytes:
+    """The hash of all that stands before it, with which git ends an index file: equal hash, equal index.
+
+    Empty when there is no such file or git was told to leave the hash out (index.skipHash).
+    """
+    try:
+        with open(path, "rb") as f:
+            f.seek(-CHECKSUM_SIZE, os.SEEK_END)
+            found = f.read()
+    except OSError:
+        return b""
+    return found if any(found) else b""
 
 
 def _stage(site: Site, contents: Contents, plan_blob: str) -> Staged:
@@ -120,7 +150,8 @@ def _stage(site: Site, contents: Contents, plan_blob: str) -> Staged:
 def _with_plan(site: Site, contents: Contents, plan_blob: str, mode: str) -> Staged:
     site.git.set_entries(site.private_index, [(mode, plan_blob, contents.plan.plan.path)])
     tree = site.git.write_tree(site.private_index)
-    return Staged(tree, site.git.changes_between(contents.base, tree))
+    checksum = index_checksum(site.private_index)
+    return Staged(tree, site.git.changes_between(contents.base, tree), checksum)
 
 
 def _pre_commit(

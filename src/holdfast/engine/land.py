@@ -1,14 +1,17 @@
 """Land: the candidate becomes the branch's tip by one compare-and-swap, then tree and index follow.
 
-`finish` is also what recovery calls: each of its steps may be done already.
+`finish` is what recovery calls: each of its steps may be done already, so it asks git how things stand.
+`land` has just sealed the commit and takes the same steps knowing the answers.
 """
 
 import os
+from collections.abc import Mapping
+from typing import NamedTuple
 
-from holdfast.engine.commit import Sealed, prepare_index
+from holdfast.engine.commit import Sealed, prepare_index, still_staged
 from holdfast.engine.flight import Flight, clear_flight
 from holdfast.engine.site import Site
-from holdfast.errors import PlanError, Refused
+from holdfast.errors import GitError, PlanError, Refused
 from holdfast.model.plan import Status
 from holdfast.system import clock, faults, files
 from holdfast.system.git import ZERO
@@ -16,18 +19,33 @@ from holdfast.system.git import ZERO
 INDEX_PATIENCE = 10.0
 
 
+class PlanBytes(NamedTuple):
+    """The plan's bytes around a commit."""
+
+    before: bytes | None
+    after: bytes
+
+
 def land(site: Site, flight: Flight, sealed: Sealed) -> None:
-    site_files = (change.path for change in sealed.changes)
-    files.flush(site.git.root, site_files)
-    ref = site.candidate_ref(flight.key)
-    site.git.move_ref(ref, sealed.commit, ZERO, f"candidate for {flight.task}", fault="candidate")
-    publish(site, flight, sealed.commit)
+    files.flush(site.git.root, (change.path for change in sealed.changes))
+    candidate = site.candidate_ref(flight.key)
+    site.git.move_ref(candidate, sealed.commit, ZERO, f"candidate for {flight.task}", fault="candidate")
+    _move_branch(site, flight, sealed.commit)
+    if flight.by_hand or not still_staged(site, sealed):
+        finish(site, flight, sealed.commit)
+        return
+    _install_index(site, PlanBytes(sealed.plan_at_base, sealed.plan.data))
+    _drop(site, {candidate: sealed.commit, site.base_ref: flight.base})
 
 
 def publish(site: Site, flight: Flight, commit: str) -> None:
+    _move_branch(site, flight, commit)
+    finish(site, flight, commit)
+
+
+def _move_branch(site: Site, flight: Flight, commit: str) -> None:
     """The commit point. RefMoved when somebody else moved the branch: nothing is lost, recovery decides."""
     site.git.move_ref(site.branch, commit, flight.base, f"task {flight.task}", fault="commit")
-    finish(site, flight, commit)
 
 
 def finish(site: Site, flight: Flight, commit: str) -> None:
@@ -46,6 +64,14 @@ def drop_helpers(site: Site) -> None:
     site.git.delete_refs(helpers, fault="helpers")
 
 
+def _drop(site: Site, helpers: Mapping[str, str]) -> None:
+    clear_flight(site.workspace.tree_state)
+    try:
+        site.git.delete_refs(helpers, fault="helpers")
+    except GitError:
+        drop_helpers(site)  # the agent got at them
+
+
 def _sync_whole_index(site: Site, commit: str) -> None:
     """Everything in the tree is in the commit, so the private index is what the user's has to be."""
     private = site.private_index
@@ -54,10 +80,20 @@ def _sync_whole_index(site: Site, commit: str) -> None:
         return
     if not _matches(site, commit):
         prepare_index(site, commit)
-    _bring_plan(site, commit, private)
+    _install_index(site, _plan_bytes(site, commit))
+
+
+def _install_index(site: Site, plan: PlanBytes) -> None:
+    _bring_plan(site, plan, site.private_index)
     faults.point("index.before")
-    _replace_index(site, private)
+    _replace_index(site, site.private_index)
     faults.point("index.after")
+
+
+def _plan_bytes(site: Site, commit: str) -> PlanBytes:
+    after = site.git.blob(f"{commit}:{site.plan.path}")
+    assert after is not None
+    return PlanBytes(site.git.blob(f"{commit}^:{site.plan.path}"), after)
 
 
 def _matches(site: Site, commit: str) -> bool:
@@ -72,22 +108,19 @@ def _sync_plan_entry(site: Site, commit: str) -> None:
     own = os.path.join(site.git.git_dir, "index")
     faults.point("entry.before")
     site.git.set_entries(own, [(c.new_mode, c.new_blob, c.path) for c in changes])
-    _bring_plan(site, commit, own)
+    _bring_plan(site, _plan_bytes(site, commit), own)
     faults.point("entry.after")
 
 
-def _bring_plan(site: Site, commit: str, index: str) -> None:
+def _bring_plan(site: Site, plan: PlanBytes, index: str) -> None:
     """The plan in the tree: as committed, or, if somebody edited it since, with the new marks added."""
     path = os.path.join(site.git.root, site.plan.path)
     in_tree = files.read_if_there(path) if os.path.isfile(path) else None
-    before = site.git.blob(f"{commit}^:{site.plan.path}")
-    after = site.git.blob(f"{commit}:{site.plan.path}")
-    assert after is not None
-    if in_tree in (None, before, after) or _same_but_for_filters(site, index):
+    if in_tree in (None, plan.before, plan.after) or _same_but_for_filters(site, index):
         site.git.run("checkout-index", "--force", "--index", "--", site.plan.path, index=index)
         files.flush(site.git.root, [site.plan.path])
     elif in_tree is not None:
-        _carry_marks(site, path, in_tree, before, after)
+        _carry_marks(site, path, in_tree, plan.before, plan.after)
     faults.point("plan.synced")
 
 
