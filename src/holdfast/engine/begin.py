@@ -7,7 +7,7 @@ from holdfast.engine.guard import protected_files
 from holdfast.engine.site import Site
 from holdfast.model.plan import Task
 from holdfast.system import clock
-from holdfast.system.git import ZERO
+from holdfast.system.git import ZERO, RefMoved
 
 
 def begin(site: Site, task: Task, base: str, attempt: int) -> Flight:
@@ -40,6 +40,9 @@ def begin_without_commit(site: Site, task: Task) -> Flight:
 
 
 def pin_base(site: Site, base: str) -> None:
-    pinned = site.git.resolve(site.base_ref)
-    if pinned != base:
+    """A task that landed has dropped its pin, so mostly there is none; an interrupted one has left it."""
+    try:
+        site.git.move_ref(site.base_ref, base, ZERO, "base", fault="base")
+    except RefMoved:
+        pinned = site.git.resolve(site.base_ref)
         site.git.move_ref(site.base_ref, base, pinned or ZERO, "base", fault="base")
