@@ -6,7 +6,7 @@ import pytest
 from holdfast.cli.init import toml
 from holdfast.config import Config, load_config
 from holdfast.errors import ConfigError
-from holdfast.model.policy import OnInterrupt, Policy
+from holdfast.model.policy import Commits, OnInterrupt, Policy
 from holdfast.model.settings import SETTINGS, Setting, Value, expected
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "CONFIGURATION.md"
@@ -180,11 +180,12 @@ def test_every_setting_can_come_from_the_environment(tmp_path: Path) -> None:
         "commands": "a\n\n b \n",
     }
     environ = {s.env: values.get(s.kind, "off" if s.default else "on") for s in SETTINGS}
-    environ["HOLDFAST_ON_INTERRUPT"] = "rollback"
+    environ |= {"HOLDFAST_ON_INTERRUPT": "rollback", "HOLDFAST_COMMITS": "agent"}
     config = load(tmp_path, environ)
     assert config[:3] == ("scripted", "t", "/s")
     assert config.policy.verify == ("a", "b")
     assert config.policy.on_interrupt is OnInterrupt.ROLLBACK
+    assert config.policy.commits is Commits.AGENT
     assert (config.policy.use_plan_verify, config.policy.use_evidence) == (False, True)
     assert config.origin == {s.key: s.env for s in SETTINGS}
 

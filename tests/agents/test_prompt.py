@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.agents.prompt import FEEDBACK_LIMIT, PromptFacts, fenced, render_task_prompt
+from holdfast.agents.prompt import FEEDBACK_LIMIT, PromptFacts, fenced, render_prompt
 from holdfast.agents.tags import read_claim, suggested_message
 from holdfast.errors import ConfigError
 from holdfast.model.plan import Status, Step, Task
@@ -21,7 +21,7 @@ FACTS = PromptFacts("Readers for all", "plans/readers.md", 3, 14, TASK, gates=("
 
 
 def prompt(facts: PromptFacts = FACTS) -> str:
-    return render_task_prompt(facts, "")
+    return render_prompt(facts, "")
 
 
 @pytest.mark.parametrize(
@@ -118,21 +118,21 @@ def test_an_agent_that_prints_its_prompt_back_claims_nothing() -> None:
 
 def test_an_override_replaces_the_template(tmp_path: Path) -> None:
     (tmp_path / "task.md.j2").write_text("Do {{ task.id }}: {{ task.title }}\n")
-    assert render_task_prompt(FACTS, str(tmp_path)) == "Do 2.1: Read {{ braces }} & <angles>\n"
+    assert render_prompt(FACTS, str(tmp_path)) == "Do 2.1: Read {{ braces }} & <angles>\n"
 
 
 def test_an_override_can_replace_one_block(tmp_path: Path) -> None:
     text = '{% extends "holdfast/task.md.j2" %}{% block rules %}Only one rule.\n{% endblock %}'
     (tmp_path / "task.md.j2").write_text(text)
-    said = render_task_prompt(FACTS, str(tmp_path))
+    said = render_prompt(FACTS, str(tmp_path))
     assert "Only one rule." in said
     assert "# Task 2.1" in said
     assert "Do not commit" not in said
 
 
 def test_a_directory_without_an_override_changes_nothing(tmp_path: Path) -> None:
-    assert render_task_prompt(FACTS, str(tmp_path)) == prompt()
-    assert render_task_prompt(FACTS, str(tmp_path / "none")) == prompt()
+    assert render_prompt(FACTS, str(tmp_path)) == prompt()
+    assert render_prompt(FACTS, str(tmp_path / "none")) == prompt()
 
 
 BROKEN = {
@@ -153,7 +153,7 @@ def test_a_broken_override_names_file_line_and_what_can_be_used(tmp_path: Path, 
     template = tmp_path / "task.md.j2"
     template.write_text(text)
     with pytest.raises(ConfigError) as caught:
-        render_task_prompt(FACTS, str(tmp_path))
+        render_prompt(FACTS, str(tmp_path))
     assert str(caught.value).startswith(f"{template}:{line}: ")
     assert message in str(caught.value)
     assert "plan_path, plan_title, position" in caught.value.fix
@@ -163,7 +163,7 @@ def test_a_broken_override_names_file_line_and_what_can_be_used(tmp_path: Path, 
 def test_an_override_that_gives_no_prompt_is_named(tmp_path: Path, data: bytes, message: str) -> None:
     (tmp_path / "task.md.j2").write_bytes(data)
     with pytest.raises(ConfigError, match=message) as caught:
-        render_task_prompt(FACTS, str(tmp_path))
+        render_prompt(FACTS, str(tmp_path))
     assert str(tmp_path / "task.md.j2") in str(caught.value)
 
 

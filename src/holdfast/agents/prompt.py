@@ -1,6 +1,7 @@
 """The prompt for one attempt, from a template that a repository may replace or extend.
 
-`.holdfast/prompts/task.md.j2` is used instead of the built-in one when it is there. It can start from
+`.holdfast/prompts/task.md.j2` is used instead of the built-in one when it is there; likewise `task-commit`
+and `commit-recovery`, for agents that make the commits themselves. It can start from
 `{% extends "holdfast/task.md.j2" %}` and replace single blocks: task, rules, earlier, ending, extra.
 """
 
@@ -16,7 +17,9 @@ from holdfast.model.plan import Task
 if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
 
-TEMPLATE = "task.md.j2"
+TASK = "task.md.j2"
+TASK_WITH_COMMIT = "task-commit.md.j2"
+COMMIT_RECOVERY = "commit-recovery.md.j2"
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 FEEDBACK_LIMIT = 6 * 1024
 CHANGED_LIMIT = 50
@@ -44,14 +47,14 @@ class PromptFacts(NamedTuple):
     extra: str = ""
 
 
-def render_task_prompt(facts: PromptFacts, override_dir: str) -> str:
+def render_prompt(facts: PromptFacts, override_dir: str, template: str = TASK) -> str:
     """`override_dir` is where the user's templates may be; "" for none. A bad one is a ConfigError."""
     from jinja2 import TemplateError  # slow to load, and only a run needs it
 
     names = _names(facts)
-    place = os.path.join(override_dir, TEMPLATE)
+    place = os.path.join(override_dir, template)
     try:
-        prompt = _environment(override_dir).get_template(TEMPLATE).render(names)
+        prompt = _environment(override_dir).get_template(template).render(names)
     except (TemplateError, *_FAULTS) as error:
         raise _template_error(error, place, names) from error
     if not prompt.strip():

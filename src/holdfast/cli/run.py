@@ -46,6 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--verify", metavar="CMD", action="append", help="must exit 0 before a commit (repeatable)"
     )
+    how.add_argument("--commits", metavar="WHO", help="executor (Holdfast, the default) or agent (it, once)")
     how.add_argument(
         "--on-interrupt", metavar="HOW", help="resume (keep partial work) or rollback (begin again)"
     )
@@ -192,7 +193,7 @@ def _tell_intention(git: Git, place: PlanPlace, plan: Plan, config: Config) -> N
     print(f"mode      {policy.mode.value}, on branch {branch}; {commits}")
     agent = config.agent_cmd if config.agent == "command" else config.script
     print(f"agent     {config.agent}: {agent or 'not configured'}")
-    for name in ("max_attempts", "task_timeout", "idle_timeout", "on_interrupt"):
+    for name in ("max_attempts", "task_timeout", "idle_timeout", "commits", "on_interrupt"):
         print(f"{name:<13} {_value(getattr(policy, name))}  ({config.origin.get(name, 'default')})")
     task = next_task(plan, only=policy.only, until=policy.until)
     while task:

@@ -3,25 +3,21 @@
 import os
 from typing import NamedTuple
 
-from holdfast.agents.base import Assignment, Ending, Invocation, Outcome, OutcomeKind
-from holdfast.agents.prompt import PromptFacts, render_task_prompt
+from holdfast.agents.base import Outcome, OutcomeKind
 from holdfast.engine import guard, rescue
+from holdfast.engine.agent_run import Try, run_agent
 from holdfast.engine.commit import Contents, Rejected, Sealed, prepare_index, seal
 from holdfast.engine.flight import Flight, read_flight, write_flight
 from holdfast.engine.hooks import HookRun
 from holdfast.engine.message import default_message, task_trailers
-from holdfast.engine.observe import AGENT_ACTION, moved_by_agent_alone
-from holdfast.engine.output import Output
+from holdfast.engine.observe import moved_by_agent_alone
 from holdfast.engine.site import Site, stopped
-from holdfast.errors import AgentUnavailable
 from holdfast.gates.base import Inspection
-from holdfast.model.events import AgentEnded, AgentSpoke, AttemptStarted, GateFinished, Noticed, Rescued
-from holdfast.model.plan import Document, Status, Task
-from holdfast.system import clock, faults, files
+from holdfast.model.events import GateFinished, Noticed, Rescued
+from holdfast.model.plan import Document, Status
+from holdfast.system import faults, files
 from holdfast.system.git import Change, RefMoved
 from holdfast.system.leftovers import TOKEN_VARIABLE
-from holdfast.system.logfile import CappedLog
-from holdfast.system.process import Ended, Limits, Program, Unstartable, supervise
 
 GITLINK = "160000"
 STRAYED = (
@@ -31,39 +27,25 @@ STRAYED = (
 FOUND_FINISHED = Outcome(OutcomeKind.FINISHED, "", "", "found finished", "")
 
 
-class Try(NamedTuple):
-    """What this attempt starts from."""
-
-    task: Task
-    plan: Document
-    """The plan at the base."""
-    number: int
-    of: int
-    feedback: str
-    """Why the attempt before failed, "" for the first."""
-    resumed: bool
-    """Partial work of an interrupted attempt is in the tree."""
-    finished: bool
-    """That work only has to be checked and sealed: no agent is needed."""
-
-
 class Failure(NamedTuple):
     reason: str
     feedback: str
+    final: bool = False
+    """Another attempt would make no difference."""
 
 
 def attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure:
     prepare_index(site, flight.base)
-    outcome = FOUND_FINISHED if this.finished else _run_agent(site, flight, this)
-    strayed = _put_back(site, flight, this.plan)
+    outcome = FOUND_FINISHED if this.finished else run_agent(site, flight, this)
+    strayed = put_back(site, flight, this.plan)
     if outcome.kind is OutcomeKind.INTERRUPTED:
         raise stopped(site, "while the agent worked")
     if strayed:
         return strayed
     if outcome.kind is not OutcomeKind.FINISHED:
-        return Failure(outcome.reason, _with_tail(outcome))
+        return Failure(outcome.reason, with_tail(outcome))
     try:
-        _verify(site, flight, this)
+        verify(site, flight, this)
         return _seal(site, flight, this, outcome)
     except Rejected as rejected:
         return Failure(rejected.reason, rejected.feedback)
@@ -71,133 +53,44 @@ def attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure:
 
 def attempt_without_commit(site: Site, flight: Flight, this: Try) -> Failure | None:
     """For `--allow-dirty`: the agent and the gates, and no commit at all."""
-    outcome = _run_agent(site, flight, this)
+    outcome = run_agent(site, flight, this)
     if outcome.kind is OutcomeKind.INTERRUPTED:
         raise stopped(site, "while the agent worked")
     if outcome.kind is not OutcomeKind.FINISHED:
-        return Failure(outcome.reason, _with_tail(outcome))
+        return Failure(outcome.reason, with_tail(outcome))
     try:
-        _verify(site, flight, this)
+        verify(site, flight, this)
     except Rejected as rejected:
         return Failure(rejected.reason, rejected.feedback)
     return None
 
 
-# -- the agent ---------------------------------------------------------------------------------------
-
-
-def _run_agent(site: Site, flight: Flight, this: Try) -> Outcome:
-    log = _log_name(site, this)
-    path = os.path.join(site.workspace.state, log)
-    invocation = _invocation(site, this, f"{path}.prompt.md")
-    listener = site.tools.agent.listener()
-    site.record(AttemptStarted(this.task.id, this.task.title, this.number, this.of, flight.base, log))
-    environment = {
-        **os.environ,
-        **invocation.environment,
-        TOKEN_VARIABLE: flight.token,
-        "GIT_REFLOG_ACTION": AGENT_ACTION,
-    }
-    program = Program(invocation.argv, site.git.root, environment, invocation.stdin, site.lock)
-    limits = Limits(site.policy.task_timeout, site.policy.idle_timeout)
-    faults.point("agent.before")
-    with CappedLog(path) as capped:
-        output = Output(capped, listener, lambda text: site.record(AgentSpoke(this.task.id, text)))
-        try:
-            ended = supervise(program, limits, site.stops, output.heard)
-        except Unstartable as error:
-            raise AgentUnavailable(error.message, fix="check --agent-cmd, or run: holdfast doctor") from error
-        output.finish()
-    faults.point("agent.after")
-    outcome = _timed(listener.outcome(_ending(ended)), site)
-    _tell_ending(site, this, ended, outcome)
-    return outcome
-
-
-def _log_name(site: Site, this: Try) -> str:
-    safe = "".join(c if c.isascii() and (c.isalnum() or c in "-.") else "_" for c in this.task.id)[:40]
-    stem = os.path.join("logs", site.run, f"{safe}-{clock.stamp()}-{this.number}")
-    number = 1
-    while os.path.exists(os.path.join(site.workspace.state, f"{stem}.{number}.log")):
-        number += 1
-    return f"{stem}.{number}.log"
-
-
-def _invocation(site: Site, this: Try, prompt_file: str) -> Invocation:
-    gates = tuple(gate.name for gate in site.tools.gates(this.task))
-    plan = this.plan.plan
-    facts = PromptFacts(
-        plan_title=plan.title or plan.name,
-        plan_path=plan.path,
-        position=plan.count(Status.COMPLETED, Status.SKIPPED) + 1,
-        total=len(plan.tasks),
-        task=this.task,
-        attempt=this.number,
-        max_attempts=this.of,
-        feedback=this.feedback,
-        resumed=this.resumed,
-        gates=gates,
-        extra=site.policy.extra_prompt,
-    )
-    prompt = render_task_prompt(facts, site.tools.prompt_directory)
-    os.makedirs(os.path.dirname(prompt_file), exist_ok=True)
-    with open(prompt_file, "w", encoding="utf-8", errors="surrogateescape") as f:
-        f.write(prompt)
-    return site.tools.agent.invocation(
-        Assignment(site.run, plan.path, this.task, this.number, prompt, prompt_file, site.git.root)
-    )
-
-
-def _ending(ended: Ended) -> Ending:
-    causes = {
-        "timeout": OutcomeKind.TIMED_OUT,
-        "idle": OutcomeKind.SILENT,
-        "stopped": OutcomeKind.INTERRUPTED,
-    }
-    return Ending(ended.exit_code, ended.signal, causes.get(ended.why), ended.leftovers)
-
-
-def _timed(outcome: Outcome, site: Site) -> Outcome:
-    if outcome.kind is OutcomeKind.TIMED_OUT:
-        return outcome._replace(reason=f"the agent did not end within {site.policy.task_timeout:g} s")
-    if outcome.kind is OutcomeKind.SILENT:
-        return outcome._replace(reason=f"the agent said nothing for {site.policy.idle_timeout:g} s")
-    return outcome
-
-
-def _tell_ending(site: Site, this: Try, ended: Ended, outcome: Outcome) -> None:
-    task = this.task.id
-    site.record(
-        AgentEnded(task, this.number, outcome.kind.value, outcome.reason, ended.exit_code, ended.seconds)
-    )
-    if ended.leftovers and not ended.why:
-        many = "process" if ended.leftovers == 1 else "processes"
-        site.record(Noticed(f"the agent left {ended.leftovers} {many} running; ended", task))
-
-
-def _with_tail(outcome: Outcome) -> str:
+def with_tail(outcome: Outcome) -> str:
     return f"{outcome.reason}\n\nThe end of its output:\n{outcome.tail}" if outcome.tail else outcome.reason
 
 
 # -- what it must not have done ----------------------------------------------------------------------
 
 
-def _put_back(site: Site, flight: Flight, at_base: Document) -> Failure | None:
-    _restore_state(site, flight)
-    _respect_commits_of_others(site, flight)
+def put_back(site: Site, flight: Flight, at_base: Document) -> Failure | None:
+    respect_others(site, flight)
+    strayed = put_repository_back(site, flight)
+    if not strayed and _plan_in_tree(site) != at_base.data:
+        put_plan_back(site, flight)
+    return strayed
+
+
+def put_repository_back(site: Site, flight: Flight) -> Failure | None:
     findings = guard.put_back(site, flight)
     for notice in findings.notices:
         site.record(Noticed(notice, flight.task))
-    if findings.strayed:
-        ref = rescue.snapshot(
-            site.workspace, flight.run, f"{flight.key}-strayed", "the agent left the base commit"
-        )
-        site.record(Rescued(ref, "the agent moved the branch away from where the task started", flight.task))
-        rescue.restore_start(site.workspace, flight.base)
-        return Failure("the agent moved the branch off its base", STRAYED)
-    if _plan_in_tree(site) != at_base.data:
-        put_plan_back(site, flight)
-    return None
+    return Failure("the agent moved the branch off its base", STRAYED) if findings.strayed else None
+
+
+def respect_others(site: Site, flight: Flight) -> None:
+    """Our records as they were, should the agent have got at them, and nobody else's commit undone."""
+    _restore_state(site, flight)
+    _respect_commits_of_others(site, flight)
 
 
 def _respect_commits_of_others(site: Site, flight: Flight) -> None:
@@ -255,7 +148,7 @@ def _clear_the_way(path: str) -> None:
 # -- is it good, and what does the commit hold -------------------------------------------------------
 
 
-def _verify(site: Site, flight: Flight, this: Try) -> None:
+def verify(site: Site, flight: Flight, this: Try) -> None:
     for gate in site.tools.gates(this.task):
         environment = {**os.environ, TOKEN_VARIABLE: flight.token}
         timeout = site.policy.gate_timeout
@@ -294,7 +187,7 @@ def _seal(site: Site, flight: Flight, this: Try, outcome: Outcome) -> Sealed:
         contents,
         inspect=lambda changes: _inspect(site, changes, outcome),
         hooked=hooked,
-        verify_again=lambda: _verify(site, flight, this),
+        verify_again=lambda: verify(site, flight, this),
     )
 
 

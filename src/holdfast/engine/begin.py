@@ -7,7 +7,7 @@ from holdfast.engine.guard import protected_files
 from holdfast.engine.site import Site
 from holdfast.model.plan import Task
 from holdfast.system import clock
-from holdfast.system.git import ZERO, RefMoved
+from holdfast.system.git import ABSENT, RefMoved
 
 
 def begin(site: Site, task: Task, base: str, attempt: int) -> Flight:
@@ -42,7 +42,7 @@ def begin_without_commit(site: Site, task: Task) -> Flight:
 def pin_base(site: Site, base: str) -> None:
     """A task that landed has dropped its pin, so mostly there is none; an interrupted one has left it."""
     try:
-        site.git.move_ref(site.base_ref, base, ZERO, "base", fault="base")
+        site.git.move_ref(site.base_ref, base, ABSENT, "base", fault="base")
     except RefMoved:
         pinned = site.git.resolve(site.base_ref)
-        site.git.move_ref(site.base_ref, base, pinned or ZERO, "base", fault="base")
+        site.git.move_ref(site.base_ref, base, pinned or ABSENT, "base", fault="base")

@@ -56,6 +56,8 @@ class Sealed(NamedTuple):
     """The plan as the commit holds it."""
     plan_at_base: bytes | None
     """None where there is none, or whoever sealed did not know it."""
+    landed: bool = False
+    """The agent made the commit itself: the branch and the index are there already."""
 
     @property
     def changes(self) -> tuple[Change, ...]:

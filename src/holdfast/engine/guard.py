@@ -10,8 +10,9 @@ from typing import NamedTuple
 from holdfast.engine import rescue
 from holdfast.engine.flight import Flight
 from holdfast.engine.site import Site
+from holdfast.model.events import Rescued
 from holdfast.system import clock, faults, files
-from holdfast.system.git import ZERO, Git
+from holdfast.system.git import ABSENT, Git
 
 PROTECTED = ("config", "config.worktree", os.path.join("info", "exclude"), os.path.join("info", "attributes"))
 LARGEST_PROTECTED = 1 << 20
@@ -21,7 +22,8 @@ LOCK_PATIENCE = 2.0
 class Findings(NamedTuple):
     notices: tuple[str, ...]
     strayed: bool
-    """The tree no longer stands on the base: what differs from it is not (only) this task's work."""
+    """The tree no longer stood on the base: what differed from it was not (only) this task's work, so it
+    is kept under rescue and the tree is the base's again."""
 
 
 def protected_files(git: Git) -> dict[str, bytes | None]:
@@ -48,25 +50,36 @@ def put_back(site: Site, flight: Flight) -> Findings:
     notices = [*_clear_locks(site), *_restore_files(site, flight), *_end_operation(site)]
     head = site.git.resolve("HEAD")
     tip = site.git.resolve(flight.branch)
-    strayed = False
-    for commit in {head, tip} - {None, flight.base}:
-        assert commit is not None
-        ref = rescue.pin(
-            site.git, flight.run, f"{flight.key}-commits", commit, f"commits made during {flight.task}"
-        )
-        strayed = strayed or not site.git.is_ancestor(flight.base, commit)
+    moved = {commit for commit in (head, tip) if commit and commit != flight.base}
+    for commit in moved:
+        ref = rescue.pin(site.git, flight.run, f"{flight.key}-commits", commit, f"made during {flight.task}")
         notices.append(f"the agent moved the branch or HEAD to {commit[:12]}; kept as {ref}, put back")
-    if site.git.current_branch() != flight.branch:
-        faults.point("head.before")
-        site.git.run("symbolic-ref", "-m", "holdfast: back to the run branch", "HEAD", flight.branch)
-        faults.point("head.after")
-        if tip == flight.base == head:
-            notices.append("the agent switched away from the branch; HEAD is put back")
+    strayed = tip is None or not all(site.git.is_ancestor(flight.base, commit) for commit in moved)
+    if strayed:
+        _restore_tree(site, flight)
+    if _put_head_back(site, flight) and not moved:
+        notices.append("the agent switched away from the branch; HEAD is put back")
     if tip != flight.base:
-        site.git.move_ref(
-            flight.branch, flight.base, tip or ZERO, "agent commits kept as rescue", fault="branch.back"
-        )
-    return Findings(tuple(notices), strayed or tip is None)
+        reason = "agent commits kept as rescue"
+        site.git.move_ref(flight.branch, flight.base, tip or ABSENT, reason, fault="branch.back")
+    return Findings(tuple(notices), strayed)
+
+
+def _restore_tree(site: Site, flight: Flight) -> None:
+    """Before the branch goes back: after that, nothing would tell that the tree stands on something else."""
+    reason = "the agent moved the branch away from where the task started"
+    ref = rescue.snapshot(site.workspace, flight.run, f"{flight.key}-strayed", reason)
+    site.record(Rescued(ref, reason, flight.task))
+    rescue.restore_start(site.workspace, flight.base)
+
+
+def _put_head_back(site: Site, flight: Flight) -> bool:
+    if site.git.current_branch() == flight.branch:
+        return False
+    faults.point("head.before")
+    site.git.run("symbolic-ref", "-m", "holdfast: back to the run branch", "HEAD", flight.branch)
+    faults.point("head.after")
+    return True
 
 
 def _clear_locks(site: Site) -> list[str]:

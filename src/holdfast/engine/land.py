@@ -14,7 +14,7 @@ from holdfast.engine.site import Site
 from holdfast.errors import GitError, PlanError, Refused
 from holdfast.model.plan import Status
 from holdfast.system import clock, faults, files
-from holdfast.system.git import ZERO
+from holdfast.system.git import ABSENT
 
 INDEX_PATIENCE = 10.0
 
@@ -27,9 +27,13 @@ class PlanBytes(NamedTuple):
 
 
 def land(site: Site, flight: Flight, sealed: Sealed) -> None:
+    if sealed.landed:
+        files.flush_everything()
+        drop_helpers(site)
+        return
     files.flush(site.git.root, (change.path for change in sealed.changes))
     candidate = site.candidate_ref(flight.key)
-    site.git.move_ref(candidate, sealed.commit, ZERO, f"candidate for {flight.task}", fault="candidate")
+    site.git.move_ref(candidate, sealed.commit, ABSENT, f"candidate for {flight.task}", fault="candidate")
     _move_branch(site, flight, sealed.commit)
     if flight.by_hand or not still_staged(site, sealed):
         finish(site, flight, sealed.commit)

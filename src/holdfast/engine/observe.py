@@ -9,6 +9,7 @@ from holdfast.engine.recover import Candidate, Dirt, Observation, Record, Tip
 from holdfast.engine.site import Site
 from holdfast.errors import PlanError
 from holdfast.model.plan import Document, Plan, Status, Task
+from holdfast.model.policy import Commits
 from holdfast.system import clock, files, git
 from holdfast.system.git import Git
 
@@ -50,6 +51,7 @@ def look(site: Site) -> Sight:
         operation=bool(site.workspace.operation_under_way()),
         same_boot=flight is None or flight.boot == clock.boot_id(),
         on_interrupt=site.policy.on_interrupt,
+        agent_commits=site.policy.commits is Commits.AGENT,
         allow_dirty=site.policy.allow_dirty,
     )
     damaged = record if isinstance(record, Damaged) else None
@@ -152,7 +154,8 @@ def _classify_dirt(site: Site, dirt: git.Dirt, marked: tuple[Task, ...], stepped
         return Dirt.NONE
     if dirt.conflicted:
         return Dirt.OTHER
-    recoverable = site.plan.must_be_committed and bool(marked or stepped)
+    asks = site.plan.must_be_committed or site.policy.commits is Commits.AGENT
+    recoverable = asks and bool(marked or stepped)
     if set(dirt.paths) <= set(site.plan.files) and not recoverable:
         return Dirt.PLAN
     if len(marked) > 1:

@@ -59,6 +59,8 @@ class Observation(NamedTuple):
     """A merge, rebase or the like is under way."""
     same_boot: bool
     on_interrupt: OnInterrupt
+    agent_commits: bool = False
+    """`commits = agent`."""
     allow_dirty: bool = False
 
 
@@ -73,6 +75,8 @@ class Action(StrEnum):
     REFUSE_SEVERAL = "refuse: the work of several tasks is mixed"
     REFUSE_DIRTY = "refuse: the changes are the user's"
     FORGET = "nothing had happened: drop the record"
+    ACCEPT = "the agent's own commit is the task's, if it holds"
+    ASK_AGENT = "ask the agent to commit what it finished"
     PUT_BRANCH_BACK = "pin the agent's own commits, put the branch back"
     REBASE_RECORD = "take the new tip as the task's base"
     CLEAR_AWAY = "keep the left-over work under rescue, clear the tree"
@@ -98,7 +102,8 @@ def decide(seen: Observation) -> Action:
     if seen.record is Record.NONE:
         return _decide_without_record(seen)
     if seen.tip is Tip.AGENTS:
-        return Action.PUT_BRANCH_BACK
+        whole = seen.agent_commits and seen.dirt is Dirt.NONE and not seen.operation
+        return Action.ACCEPT if whole else Action.PUT_BRANCH_BACK
     if seen.tip is not Tip.AT_BASE:
         return _decide_on_another_tip(seen)
     if seen.candidate is Candidate.ASTRAY:
@@ -117,9 +122,11 @@ def _decide_in_flight(seen: Observation) -> Action:
         return Action.FORGET if seen.dirt is Dirt.NONE else Action.CLEAR_AWAY
     if seen.dirt is Dirt.NONE and not seen.operation:
         return Action.FORGET
-    if not seen.same_boot or seen.on_interrupt is OnInterrupt.ROLLBACK:
+    if not seen.same_boot:
         return Action.ROLL_BACK
-    return Action.RESUME
+    if seen.agent_commits and seen.dirt is Dirt.MARKED:
+        return Action.ASK_AGENT
+    return Action.ROLL_BACK if seen.on_interrupt is OnInterrupt.ROLLBACK else Action.RESUME
 
 
 def _decide_without_record(seen: Observation) -> Action:
@@ -129,7 +136,7 @@ def _decide_without_record(seen: Observation) -> Action:
         return Action.BEGIN
     return {
         Dirt.PLAN: Action.COMMIT_PLAN,
-        Dirt.MARKED: Action.COMMIT_MARKED,
+        Dirt.MARKED: Action.ASK_AGENT if seen.agent_commits else Action.COMMIT_MARKED,
         Dirt.SEVERAL_MARKED: Action.REFUSE_SEVERAL,
         Dirt.STEPS: Action.ADOPT,
         Dirt.OTHER: Action.REFUSE_DIRTY,

@@ -5,18 +5,21 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from holdfast.engine import guard, rescue
+from holdfast.engine.agent_commits import agents_commit, ask_to_commit
 from holdfast.engine.attempt import put_plan_back
 from holdfast.engine.begin import begin, pin_base
 from holdfast.engine.commit import prepare_index
 from holdfast.engine.flight import Flight, set_aside_flight, write_flight
 from holdfast.engine.land import drop_helpers, finish, publish
 from holdfast.engine.marks import commit_plan
-from holdfast.engine.observe import Sight, landed_task, look, same_task
+from holdfast.engine.observe import Sight, landed_task, look, plan_at, same_task
 from holdfast.engine.recover import Action, decide
 from holdfast.engine.site import Site
 from holdfast.errors import HoldfastError, PlanError, Refused
 from holdfast.model.events import Noticed, Recovered, Rescued, TaskLanded
 from holdfast.model.plan import Document, Task
+from holdfast.model.policy import Commits
+from holdfast.system import files
 
 MOST_REPAIRS = 12
 """Every repair brings the tree nearer to a beginning; more than this means two of them undo each other."""
@@ -104,14 +107,31 @@ def _set_aside(site: Site, sight: Sight) -> None:
     site.record(Recovered(found, f"moved to {aside}; git tells the rest"))
 
 
+def _accept(site: Site, sight: Sight) -> None:
+    flight = _in_flight(sight)
+    before = plan_at(site, flight.base)
+    task = same_task(before.plan, flight) if before else None
+    made = agents_commit(site, flight, before, task) if before and task else "the plan is gone"
+    if isinstance(made, str):
+        _put_branch_back(site, sight)
+        return
+    files.flush_everything()
+    drop_helpers(site)
+    found = f"the agent had made the commit of task {flight.task} when the run died"
+    site.record(Recovered(found, "kept it", flight.task))
+    site.record(TaskLanded(flight.task, flight.title, made.commit, flight.attempt, 0.0))
+
+
+def _ask_agent(site: Site, sight: Sight) -> None:
+    (task,) = sight.marked
+    ask_to_commit(site, sight, task)
+
+
 def _put_branch_back(site: Site, sight: Sight) -> None:
     flight = _in_flight(sight)
     findings = guard.put_back(site, flight)
     for notice in findings.notices:
         site.record(Recovered(f"task {flight.task} was interrupted", notice, flight.task))
-    if findings.strayed:
-        _keep(site, flight, "the branch was moved off its base during an interrupted attempt")
-        rescue.restore_start(site.workspace, flight.base)
 
 
 def _rebase_record(site: Site, sight: Sight) -> None:
@@ -166,8 +186,9 @@ def _tidy(site: Site, flight: Flight) -> str:
     ref = _keep(site, flight, f"task {flight.task} was interrupted")
     for notice in guard.put_back(site, flight).notices:
         site.record(Noticed(notice, flight.task))
-    prepare_index(site, flight.base)
-    put_plan_back(site, flight)
+    if site.policy.commits is Commits.EXECUTOR:
+        prepare_index(site, flight.base)
+        put_plan_back(site, flight)
     return ref
 
 
@@ -295,6 +316,8 @@ REPAIRS: dict[Action, Repair] = {
     Action.REFUSE_SEVERAL: _refuse_several,
     Action.REFUSE_DIRTY: _refuse_dirty,
     Action.FORGET: _forget,
+    Action.ACCEPT: _accept,
+    Action.ASK_AGENT: _ask_agent,
     Action.PUT_BRANCH_BACK: _put_branch_back,
     Action.REBASE_RECORD: _rebase_record,
     Action.CLEAR_AWAY: _clear_away,

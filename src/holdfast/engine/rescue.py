@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterable
 
 from holdfast.system import clock, faults, files
-from holdfast.system.git import ZERO, Git
+from holdfast.system.git import ABSENT, Git
 from holdfast.workspaces.base import OPERATIONS, Workspace
 
 PREFIX = "refs/holdfast/rescue/"
@@ -46,7 +46,7 @@ def pin(git: Git, run: str, label: str, commit: str, reason: str) -> str:
     while git.resolve(ref) is not None:
         number += 1
         ref = f"{PREFIX}{run}/{stamp}-{label}-{number}"
-    git.move_ref(ref, commit, ZERO, reason, fault="rescue")
+    git.move_ref(ref, commit, ABSENT, reason, fault="rescue")
     return ref
 
 

@@ -5,7 +5,9 @@ ready, begin it, attempt it until an attempt holds, land it. One task, one commi
 """
 
 from holdfast.engine import rescue
-from holdfast.engine.attempt import Failure, Try, attempt, attempt_without_commit
+from holdfast.engine.agent_commits import attempt_with_agents_commit
+from holdfast.engine.agent_run import Try
+from holdfast.engine.attempt import Failure, attempt, attempt_without_commit
 from holdfast.engine.begin import begin, begin_without_commit
 from holdfast.engine.commit import Sealed
 from holdfast.engine.flight import Flight
@@ -18,6 +20,7 @@ from holdfast.engine.site import Site, stopped
 from holdfast.errors import Interrupted, TaskFailure
 from holdfast.model import events
 from holdfast.model.plan import Document, Plan, Task
+from holdfast.model.policy import Commits
 from holdfast.model.state import State
 from holdfast.system import clock
 from holdfast.system.git import RefMoved
@@ -87,9 +90,9 @@ def _next_try(site: Site, this: Try, failure: Failure) -> Try:
     """The work stays in the tree for the next attempt, which is told why this one failed."""
     task = this.task
     site.record(events.AttemptFailed(task.id, this.number, failure.reason, failure.feedback))
-    if this.number >= this.of:
+    if this.number >= this.of or failure.final:
         site.record(events.TaskFailed(task.id, task.title, failure.reason))
-        tries = "1 attempt" if this.of == 1 else f"{this.of} attempts"
+        tries = "1 attempt" if this.number == 1 else f"{this.number} attempts"
         raise TaskFailure(
             f"task {task.id} failed after {tries}: {failure.reason}",
             fix="nothing was committed and its work is still in the tree. Run again to try again, or:\n"
@@ -101,6 +104,8 @@ def _next_try(site: Site, this: Try, failure: Failure) -> Try:
 
 def _attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure:
     try:
+        if site.policy.commits is Commits.AGENT:
+            return attempt_with_agents_commit(site, flight, this)
         return attempt(site, flight, this)
     except Interrupted:
         signal = events.Interrupted(this.task.id, this.number, f"signal {site.stops.signal_number}")

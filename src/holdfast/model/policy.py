@@ -8,6 +8,13 @@ class Mode(StrEnum):
     TRUNK = "trunk"
 
 
+class Commits(StrEnum):
+    EXECUTOR = "executor"
+    """Holdfast makes the commit: recovery needs no agent."""
+    AGENT = "agent"
+    """The agent makes it and is held to exactly one, with exactly its mark."""
+
+
 class OnInterrupt(StrEnum):
     RESUME = "resume"
     """Keep the partial work of an interrupted task in the tree and let the agent go on with it."""
@@ -19,6 +26,7 @@ class Policy(NamedTuple):
     """Everything the engine must know about how to run, resolved from flags, files and presets."""
 
     mode: Mode = Mode.TRUNK
+    commits: Commits = Commits.EXECUTOR
     on_interrupt: OnInterrupt = OnInterrupt.RESUME
     max_attempts: int = 3
     task_timeout: float = 3600.0

@@ -83,6 +83,15 @@ SETTINGS: tuple[Setting, ...] = (
         most=100,
     ),
     _policy(
+        "commits",
+        "HOLDFAST_COMMITS",
+        "--commits",
+        Kind.CHOICE,
+        "commits",
+        "Who makes a task's commit: Holdfast itself (executor), or the agent, held to exactly one.",
+        choices=("executor", "agent"),
+    ),
+    _policy(
         "on_interrupt",
         "HOLDFAST_ON_INTERRUPT",
         "--on-interrupt",

@@ -79,7 +79,7 @@ def flush(root: str, paths: Iterable[str]) -> None:
     """
     wanted = list(paths)
     if len(wanted) > MANY_FILES:
-        os.sync()
+        flush_everything()
         return
     directories = set()
     for path in wanted:
@@ -89,6 +89,11 @@ def flush(root: str, paths: Iterable[str]) -> None:
     for directory in directories:
         if os.path.isdir(directory):
             fsync_directory(directory)
+
+
+def flush_everything() -> None:
+    """For what others wrote and we cannot name, such as the objects of a commit the agent made."""
+    os.sync()
 
 
 def _fsync_file(path: str) -> None:

@@ -41,7 +41,8 @@ _MISLEADING = (
     "GIT_TRACE",
 )
 
-ZERO = "0" * 40
+ABSENT = ""
+"""As the old value of a ref: it must not exist yet."""
 
 
 class RefMoved(GitError):
@@ -200,12 +201,12 @@ class Git:
     # -- moving refs ---------------------------------------------------------------------------------
 
     def move_ref(self, ref: str, new: str, old: str, reason: str, *, fault: str) -> None:
-        """Compare-and-swap, durable on return. `old` is what we last saw; ZERO: it must not exist."""
+        """Compare-and-swap, durable on return. `old` is what we last saw."""
         faults.point(f"{fault}.before")
         try:
             self.run("update-ref", "-m", f"holdfast: {reason}", "--create-reflog", ref, new, old)
         except GitError as error:
-            found = self.resolve(ref) or ZERO
+            found = self.resolve(ref) or ABSENT
             if found not in (old, new):
                 raise RefMoved(f"{ref} is at {found[:12]}, not at {old[:12]} as expected") from error
             if found != new:

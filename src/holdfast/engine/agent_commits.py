@@ -1,0 +1,131 @@
+"""`commits = agent`: the agent makes the commit itself, and is held to exactly one, with exactly its mark.
+
+Its commit is the task's commit. One that does not hold is pinned under rescue and taken off the branch; its
+bytes stay in the tree for the next attempt.
+"""
+
+import os
+
+from holdfast.agents.base import Outcome, OutcomeKind
+from holdfast.agents.prompt import COMMIT_RECOVERY
+from holdfast.engine import rescue
+from holdfast.engine.agent_run import Try, run_agent
+from holdfast.engine.attempt import Failure, put_repository_back, respect_others, verify, with_tail
+from holdfast.engine.begin import begin
+from holdfast.engine.commit import Rejected, Sealed, Staged
+from holdfast.engine.flight import Flight
+from holdfast.engine.land import drop_helpers
+from holdfast.engine.observe import Sight, plan_at
+from holdfast.engine.site import Site, stopped
+from holdfast.errors import TaskFailure
+from holdfast.model.events import Noticed, Rescued, TaskLanded
+from holdfast.model.plan import Document, Status, Task
+from holdfast.system import files
+
+ASKED = 2
+"""How often the agent is asked to commit what a failed commit left behind."""
+
+
+def attempt_with_agents_commit(site: Site, flight: Flight, this: Try) -> Sealed | Failure:
+    outcome = run_agent(site, flight, this)
+    respect_others(site, flight)
+    if outcome.kind is OutcomeKind.INTERRUPTED:
+        raise stopped(site, "while the agent worked")
+    result = _judge(site, flight, this, outcome)
+    if isinstance(result, Failure):
+        return put_repository_back(site, flight) or result
+    return result
+
+
+def _judge(site: Site, flight: Flight, this: Try, outcome: Outcome) -> Sealed | Failure:
+    """Exit code, one commit, the tag, the mark, and then the gates."""
+    if outcome.kind is not OutcomeKind.FINISHED:
+        return Failure(outcome.reason, with_tail(outcome))
+    made = agents_commit(site, flight, this.plan, this.task)
+    if isinstance(made, str):
+        return Failure(
+            made, f"You ended with success, but {made}. Your changes are in the tree, uncommitted."
+        )
+    if not outcome.success_note:
+        return Failure("the agent ended without a <SUCCESS> tag", "End with the <SUCCESS> tag.", final=True)
+    try:
+        verify(site, flight, this)
+    except Rejected as rejected:
+        return Failure(rejected.reason, rejected.feedback)
+    return made
+
+
+def agents_commit(site: Site, flight: Flight, before: Document, task: Task) -> Sealed | str:
+    """The one commit the agent was to make, or what is wrong with what it made instead."""
+    git = site.git
+    tip = git.resolve(flight.branch)
+    if git.current_branch() != flight.branch or tip is None:
+        return "HEAD is no longer on the branch the task began on"
+    if tip == flight.base:
+        return "no commit was made"
+    if git.resolve(f"{tip}^") != flight.base or git.resolve(f"{tip}^2"):
+        return "exactly one commit on top of where the task began was asked for"
+    after = plan_at(site, tip)
+    wrong = _wrong_marks(before, after, task)
+    if wrong:
+        return wrong
+    if not git.dirt().clean:
+        return "changes were left uncommitted"
+    assert after is not None
+    staged = Staged("", git.changes_between(flight.base, tip), b"")
+    return Sealed(tip, staged, after, before.data, landed=True)
+
+
+def _wrong_marks(before: Document, after: Document | None, task: Task) -> str:
+    if after is None:
+        return "the commit removes the plan"
+    was = {t.key: t.status for t in before.plan.tasks}
+    now = {t.key: t.status for t in after.plan.tasks}
+    if now.get(task.key) is not Status.COMPLETED:
+        return "the commit does not mark the task as complete in the plan"
+    others = [t.id for t in before.plan.tasks if t.key != task.key and now.get(t.key) != was[t.key]]
+    return f"the commit changes the marks of other tasks: {', '.join(others)}" if others else ""
+
+
+def ask_to_commit(site: Site, sight: Sight, task: Task) -> None:
+    """A task marked done whose commit failed: the agent is asked to commit it, twice at most.
+
+    When both fail, the branch, HEAD, the index and the tree are as they were.
+    """
+    site.record(Noticed("Detected uncommitted changes from a previous run, attempting to commit...", task.id))
+    flight = sight.flight or begin(site, task, sight.tip, attempt=1)
+    ref = rescue.snapshot(site.workspace, site.run, flight.key, f"task {task.id} was found finished")
+    site.record(Rescued(ref, "found finished and uncommitted", task.id))
+    for number in range(1, ASKED + 1):
+        made = _ask(site, flight, sight, task, number)
+        if made:
+            files.flush_everything()
+            drop_helpers(site)
+            site.record(Noticed("Recovery commit successful.", task.id))
+            site.record(TaskLanded(task.id, task.title, made.commit, number, 0.0))
+            return
+        if number < ASKED:
+            site.record(Noticed(f"Recovery attempt {number} failed, retrying...", task.id))
+    drop_helpers(site)
+    raise TaskFailure(
+        "Error: Could not commit recovered changes after 2 attempts. Please commit manually and rerun.",
+        fix="git add -A && git commit, then run the same command again",
+    )
+
+
+def _ask(site: Site, flight: Flight, sight: Sight, task: Task, number: int) -> Sealed | None:
+    assert sight.at_tip is not None
+    index = os.path.join(site.git.git_dir, "index")
+    index_before = files.read_if_there(index)
+    this = Try(task, sight.at_tip, number, ASKED, "", False, False, sight.dirt.paths)
+    outcome = run_agent(site, flight, this, COMMIT_RECOVERY)
+    respect_others(site, flight)
+    if outcome.kind is OutcomeKind.INTERRUPTED:
+        raise stopped(site, "while the agent was asked to commit")
+    made = agents_commit(site, flight, sight.at_tip, task)
+    if outcome.kind is OutcomeKind.FINISHED and isinstance(made, Sealed):
+        return made
+    put_repository_back(site, flight)
+    if index_before is not None:
+        files.write_durably(index, index_before, fault="index.restored")
+    return None

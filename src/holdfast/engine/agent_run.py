@@ -1,0 +1,132 @@
+"""One call of the agent, from prompt to outcome. When it returns, no process of it is alive."""
+
+import os
+from typing import NamedTuple
+
+from holdfast.agents.base import Assignment, Ending, Invocation, Outcome, OutcomeKind
+from holdfast.agents.prompt import TASK, TASK_WITH_COMMIT, PromptFacts, render_prompt
+from holdfast.engine.flight import Flight
+from holdfast.engine.observe import AGENT_ACTION
+from holdfast.engine.output import Output
+from holdfast.engine.site import Site
+from holdfast.errors import AgentUnavailable
+from holdfast.model.events import AgentEnded, AgentSpoke, AttemptStarted, Noticed
+from holdfast.model.plan import Document, Status, Task
+from holdfast.model.policy import Commits
+from holdfast.system import clock, faults
+from holdfast.system.leftovers import TOKEN_VARIABLE
+from holdfast.system.logfile import CappedLog
+from holdfast.system.process import Ended, Limits, Program, Unstartable, supervise
+
+
+class Try(NamedTuple):
+    """What this attempt starts from."""
+
+    task: Task
+    plan: Document
+    """The plan at the base."""
+    number: int
+    of: int
+    feedback: str
+    """Why the attempt before failed, "" for the first."""
+    resumed: bool
+    """Partial work of an interrupted attempt is in the tree."""
+    finished: bool
+    """That work only has to be checked and sealed: no agent is needed."""
+    changed: tuple[str, ...] = ()
+    """Paths with uncommitted changes that the agent will find."""
+
+
+def run_agent(site: Site, flight: Flight, this: Try, template: str = "") -> Outcome:
+    """Until it has ended and nothing of it is alive. `template` names another prompt than the usual one."""
+    log = _log_name(site, this)
+    path = os.path.join(site.workspace.state, log)
+    invocation = _invocation(site, this, f"{path}.prompt.md", template or _template(site))
+    listener = site.tools.agent.listener()
+    site.record(AttemptStarted(this.task.id, this.task.title, this.number, this.of, flight.base, log))
+    environment = {
+        **os.environ,
+        **invocation.environment,
+        TOKEN_VARIABLE: flight.token,
+        "GIT_REFLOG_ACTION": AGENT_ACTION,
+    }
+    program = Program(invocation.argv, site.git.root, environment, invocation.stdin, site.lock)
+    limits = Limits(site.policy.task_timeout, site.policy.idle_timeout)
+    faults.point("agent.before")
+    with CappedLog(path) as capped:
+        output = Output(capped, listener, lambda text: site.record(AgentSpoke(this.task.id, text)))
+        try:
+            ended = supervise(program, limits, site.stops, output.heard)
+        except Unstartable as error:
+            raise AgentUnavailable(error.message, fix="check --agent-cmd, or run: holdfast doctor") from error
+        output.finish()
+    faults.point("agent.after")
+    outcome = _timed(listener.outcome(_ending(ended)), site)
+    _tell_ending(site, this, ended, outcome)
+    return outcome
+
+
+def _log_name(site: Site, this: Try) -> str:
+    safe = "".join(c if c.isascii() and (c.isalnum() or c in "-.") else "_" for c in this.task.id)[:40]
+    stem = os.path.join("logs", site.run, f"{safe}-{clock.stamp()}-{this.number}")
+    number = 1
+    while os.path.exists(os.path.join(site.workspace.state, f"{stem}.{number}.log")):
+        number += 1
+    return f"{stem}.{number}.log"
+
+
+def _template(site: Site) -> str:
+    return TASK_WITH_COMMIT if site.policy.commits is Commits.AGENT else TASK
+
+
+def _invocation(site: Site, this: Try, prompt_file: str, template: str) -> Invocation:
+    gates = tuple(gate.name for gate in site.tools.gates(this.task))
+    plan = this.plan.plan
+    facts = PromptFacts(
+        plan_title=plan.title or plan.name,
+        plan_path=plan.path,
+        position=plan.count(Status.COMPLETED, Status.SKIPPED) + 1,
+        total=len(plan.tasks),
+        task=this.task,
+        attempt=this.number,
+        max_attempts=this.of,
+        feedback=this.feedback,
+        resumed=this.resumed,
+        changed=this.changed,
+        gates=gates,
+        extra=site.policy.extra_prompt,
+    )
+    prompt = render_prompt(facts, site.tools.prompt_directory, template)
+    os.makedirs(os.path.dirname(prompt_file), exist_ok=True)
+    with open(prompt_file, "w", encoding="utf-8", errors="surrogateescape") as f:
+        f.write(prompt)
+    return site.tools.agent.invocation(
+        Assignment(site.run, plan.path, this.task, this.number, prompt, prompt_file, site.git.root)
+    )
+
+
+def _ending(ended: Ended) -> Ending:
+    causes = {
+        "timeout": OutcomeKind.TIMED_OUT,
+        "idle": OutcomeKind.SILENT,
+        "stopped": OutcomeKind.INTERRUPTED,
+    }
+    return Ending(ended.exit_code, ended.signal, causes.get(ended.why), ended.leftovers)
+
+
+def _timed(outcome: Outcome, site: Site) -> Outcome:
+    if outcome.kind is OutcomeKind.TIMED_OUT:
+        return outcome._replace(reason=f"the agent did not end within {site.policy.task_timeout:g} s")
+    if outcome.kind is OutcomeKind.SILENT:
+        return outcome._replace(reason=f"the agent said nothing for {site.policy.idle_timeout:g} s")
+    return outcome
+
+
+def _tell_ending(site: Site, this: Try, ended: Ended, outcome: Outcome) -> None:
+    task = this.task.id
+    site.record(
+        AgentEnded(task, this.number, outcome.kind.value, outcome.reason, ended.exit_code, ended.seconds)
+    )
+    if ended.leftovers and not ended.why:
+        many = "process" if ended.leftovers == 1 else "processes"
+        site.record(Noticed(f"the agent left {ended.leftovers} {many} running; ended", task))
