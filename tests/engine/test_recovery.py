@@ -179,3 +179,23 @@ def test_several_tasks_marked_at_once_are_refused_because_their_work_is_mixed(ni
     result = night.run()
     assert result.code == 3
     assert "cannot be told apart" in result.err
+
+
+@pytest.mark.parametrize("lock", ["refs/heads/main.lock", "HEAD.lock", "packed-refs.lock", "index.lock"])
+@pytest.mark.parametrize("point", ["agent.after", "candidate.after", "commit.after", "helpers.before"])
+def test_locks_of_a_git_call_that_was_killed_are_moved_away(night: Night, point: str, lock: str) -> None:
+    night.killed(point)
+    (night.repo.path / ".git" / lock).touch()
+    result = night.run()
+    assert result.code == 0, result.out + result.err
+    assert "a lock file was left behind" in result.out
+    assert night.problems() == []
+
+
+def test_a_lock_of_the_users_own_git_is_not_touched(night: Night) -> None:
+    lock = night.repo.path / ".git/index.lock"
+    lock.touch()
+    result = night.run()
+    assert result.code != 0
+    assert lock.exists()
+    assert "index.lock" in result.err

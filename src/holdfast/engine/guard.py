@@ -47,7 +47,7 @@ def _hooks(git: Git) -> list[str]:
 
 def put_back(site: Site, flight: Flight) -> Findings:
     """After the agent's tree is dead (or was found dead): everything that is not its work, as it was."""
-    notices = [*_clear_locks(site), *_restore_files(site, flight), *_end_operation(site)]
+    notices = [*clear_locks(site), *_restore_files(site, flight), *_end_operation(site)]
     head = site.git.resolve("HEAD")
     tip = site.git.resolve(flight.branch)
     moved = {commit for commit in (head, tip) if commit and commit != flight.base}
@@ -82,16 +82,14 @@ def _put_head_back(site: Site, flight: Flight) -> bool:
     return True
 
 
-def _clear_locks(site: Site) -> list[str]:
-    """Lock files in a tree that is ours, with every process of ours dead: nobody will finish those."""
-    git = site.git
-    names = ["index.lock", "HEAD.lock", "packed-refs.lock", "config.lock", f"{site.branch}.lock"]
-    paths = [os.path.join(d, n) for n in names for d in {git.git_dir, git.common_dir}]
-    deadline = clock.monotonic() + LOCK_PATIENCE
-    while any(map(os.path.exists, paths)) and clock.monotonic() < deadline:
-        clock.sleep(0.05)
+def clear_locks(site: Site, *, ours_alone: bool = False) -> list[str]:
+    """Lock files in a tree that is ours, with every process of ours dead: nobody will finish those.
+
+    `ours_alone` leaves those that a git call of the user's could have made.
+    """
+    paths = _own_ref_locks(site) if ours_alone else [*_own_ref_locks(site), *_shared_locks(site)]
     moved = []
-    for path in filter(os.path.exists, paths):
+    for path in _still_there(paths):
         aside = os.path.join(
             site.workspace.tree_state, "stale-locks", f"{os.path.basename(path)}.{clock.stamp()}"
         )
@@ -99,6 +97,37 @@ def _clear_locks(site: Site) -> list[str]:
         os.replace(path, aside)
         moved.append(f"a lock file was left behind; moved {path} to {aside}")
     return moved
+
+
+def locks_of_others(site: Site) -> list[str]:
+    """Before anything of ours has begun: a git call of the user's is at work, or died."""
+    return _still_there(_shared_locks(site))
+
+
+def _still_there(paths: list[str]) -> list[str]:
+    """Those that do not vanish by themselves within a moment."""
+    deadline = clock.monotonic() + LOCK_PATIENCE
+    while any(map(os.path.exists, paths)) and clock.monotonic() < deadline:
+        clock.sleep(0.05)
+    return list(filter(os.path.exists, paths))
+
+
+def _own_ref_locks(site: Site) -> list[str]:
+    below = os.path.join(site.git.common_dir, "refs", "holdfast")
+    return [os.path.join(d, n) for d, _, names in os.walk(below) for n in names if n.endswith(".lock")]
+
+
+def _shared_locks(site: Site) -> list[str]:
+    git = site.git
+    names = ("index.lock", "HEAD.lock", "packed-refs.lock", "config.lock", f"{site.branch}.lock")
+    paths = [os.path.join(d, n) for n in names for d in {git.git_dir, git.common_dir}]
+    return [path for path in paths if not _is_index_on_its_way(site, path)]
+
+
+def _is_index_on_its_way(site: Site, path: str) -> bool:
+    """The lock we make ourselves while we replace the index: `land.finish` completes that."""
+    both = os.path.exists(path) and os.path.exists(site.private_index)
+    return both and os.path.samefile(path, site.private_index)
 
 
 def _restore_files(site: Site, flight: Flight) -> list[str]:

@@ -62,18 +62,18 @@ def finish(site: Site, flight: Flight, commit: str) -> None:
 
 
 def drop_helpers(site: Site) -> None:
-    """The record first: without it, a candidate that equals the tip is still recognised as landed."""
-    clear_flight(site.workspace.tree_state)
+    """The record last: as long as it is there, locks that a killed git call leaves are known to be ours."""
     helpers = site.git.refs(site.candidate_prefix, site.base_ref)
     site.git.delete_refs(helpers, fault="helpers")
+    clear_flight(site.workspace.tree_state)
 
 
 def _drop(site: Site, helpers: Mapping[str, str]) -> None:
-    clear_flight(site.workspace.tree_state)
     try:
         site.git.delete_refs(helpers, fault="helpers")
     except GitError:
         drop_helpers(site)  # the agent got at them
+    clear_flight(site.workspace.tree_state)
 
 
 def _sync_whole_index(site: Site, commit: str) -> None:

@@ -112,6 +112,8 @@ def decide(seen: Observation) -> Action:
 
 
 def _decide_on_another_tip(seen: Observation) -> Action:
+    if seen.record is Record.MOOT and seen.dirt is Dirt.NONE:
+        return Action.FORGET
     if seen.tip is Tip.AHEAD or seen.dirt is Dirt.NONE:
         return Action.REBASE_RECORD
     return Action.REFUSE_MOVED

@@ -13,7 +13,7 @@ from holdfast.engine.flight import Flight, set_aside_flight, write_flight
 from holdfast.engine.land import drop_helpers, finish, publish
 from holdfast.engine.marks import commit_plan
 from holdfast.engine.observe import Sight, landed_task, look, plan_at, same_task
-from holdfast.engine.recover import Action, decide
+from holdfast.engine.recover import Action, Record, decide
 from holdfast.engine.site import Site
 from holdfast.errors import HoldfastError, PlanError, Refused
 from holdfast.model.events import Noticed, Recovered, Rescued, TaskLanded
@@ -40,6 +40,7 @@ def recover(site: Site) -> Standing:
     """Until nothing that an earlier run left stands in the way, or somebody has to decide."""
     for _ in range(MOST_REPAIRS):
         sight = look(site)
+        _clear_locks(site, sight)
         action = decide(sight.observation)
         standing = REPAIRS[action](site, sight)
         if standing is not None:
@@ -50,12 +51,24 @@ def recover(site: Site) -> Standing:
     )
 
 
+def _clear_locks(site: Site, sight: Sight) -> None:
+    """A killed git call leaves its lock; only where something of ours had begun can it be ours."""
+    begun = sight.observation.record is not Record.NONE or bool(sight.candidate)
+    for notice in guard.clear_locks(site, ours_alone=not begun):
+        site.record(Recovered("a git call died", notice))
+
+
 # -- nothing in the way ------------------------------------------------------------------------------
 
 
 def _begin(site: Site, sight: Sight) -> Standing | None:
     if sight.at_tip is None:
         raise _not_committed(site)
+    if locks := guard.locks_of_others(site):
+        raise Refused(
+            f"another git process is at work here, or died: {', '.join(locks)}",
+            fix="let it finish; if no git process is left, remove the file and run again",
+        )
     return Standing(sight.tip, sight.at_tip)
 
 
