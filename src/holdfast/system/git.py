@@ -1,7 +1,7 @@
 """The only place that calls git. Plumbing, argument lists, bytes in and bytes out."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from holdfast.errors import GitError, Refused, UsageError
@@ -140,6 +140,14 @@ class Git:
         code, out = self.answer("cat-file", "blob", revision_and_path, expect=(0, 128))
         return out if code == 0 else None
 
+    def objects(self, names: Sequence[str]) -> list[bytes | None]:
+        """The contents of several objects by one call, None for what is not there.
+
+        A name with a newline cannot be asked for in this way and counts as not there.
+        """
+        asked = b"".join(b"\n" if "\n" in name else os.fsencode(name) + b"\n" for name in names)
+        return list(_parse_batch(self.run("cat-file", "--batch", stdin=asked)))
+
     def entry(self, commit: str, path: str) -> tuple[str, str] | None:
         """(mode, blob) of a path in a commit."""
         listing = self.run("ls-tree", "-z", "--full-tree", commit, "--", path)
@@ -276,6 +284,19 @@ def _parse_status(raw: bytes) -> Dirt:
             if row[3] != ".":
                 unstaged.append(path)
     return Dirt(tuple(staged), tuple(unstaged), tuple(untracked), tuple(conflicted))
+
+
+def _parse_batch(answer: bytes) -> Iterator[bytes | None]:
+    at = 0
+    while at < len(answer):
+        end = answer.index(b"\n", at)
+        size = answer[at:end].rpartition(b" ")[2]
+        at = end + 1
+        if size.isdigit():
+            yield answer[at : at + int(size)]
+            at += int(size) + 1
+        else:  # "… missing", "… ambiguous"
+            yield None
 
 
 def _parse_raw(raw: bytes) -> Iterator[Change]:

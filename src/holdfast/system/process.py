@@ -1,4 +1,7 @@
-"""The only place that starts programs: `capture` for short ones, `supervise` for agents, gates and hooks."""
+"""The only place that starts programs: `capture` for short ones, `supervise` for agents, gates and hooks.
+
+`Child` is for one that goes on while we do, such as a run that is watched and killed by the demo.
+"""
 
 import os
 import select
@@ -308,6 +311,48 @@ class _Supervised:
             if stream:
                 stream.close()
         self._process.wait()
+
+
+class Child:
+    """A program beside us, its standard output and error to be read. Leaving the `with` block kills it."""
+
+    def __init__(self, argv: tuple[str, ...], *, cwd: str, env: Mapping[str, str]) -> None:
+        import subprocess  # heavy, and `status` never gets here
+
+        devnull, pipe, both = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
+        self._process = subprocess.Popen(
+            argv, cwd=cwd, env=dict(env), stdin=devnull, stdout=pipe, stderr=both, bufsize=0
+        )
+        assert self._process.stdout
+        self._output = self._process.stdout
+        self.pid = self._process.pid
+
+    def read(self, timeout: float) -> bytes | None:
+        """What it says next, b"" at its end, None when nothing came in time."""
+        if not select.select([self._output], [], [], timeout)[0]:
+            return None
+        return os.read(self._output.fileno(), CHUNK)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def wait(self, timeout: float) -> int:
+        """Its exit code, negative for a signal; killed when it takes longer."""
+        import subprocess
+
+        try:
+            return self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return -signal.SIGKILL
+
+    def __enter__(self) -> "Child":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        self._output.close()
 
 
 def _enlarge_pipe(fd: int) -> None:
