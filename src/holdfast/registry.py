@@ -1,17 +1,24 @@
 """Name → implementation. The only place that imports concrete adapters, each when it is needed."""
 
-import os
-from collections.abc import Callable
+from __future__ import annotations
 
-from holdfast.agents.base import Agent
-from holdfast.engine.site import PlanPlace
+import os
+from typing import TYPE_CHECKING
+
+from holdfast.engine.place import PlanPlace
 from holdfast.errors import PlanError, UsageError
-from holdfast.gates.base import Gate
-from holdfast.model.plan import Task
-from holdfast.model.policy import Mode, Policy
-from holdfast.plans.base import Dialect, Found
-from holdfast.system.git import Git
-from holdfast.workspaces.base import Workspaces
+from holdfast.plans.base import Found
+
+if TYPE_CHECKING:  # `status` asks for a dialect and has no use for agents, gates and policies
+    from collections.abc import Callable
+
+    from holdfast.agents.base import Agent
+    from holdfast.gates.base import Gate
+    from holdfast.model.plan import Task
+    from holdfast.model.policy import Mode, Policy
+    from holdfast.plans.base import Dialect
+    from holdfast.system.git import Git
+    from holdfast.workspaces.base import Workspaces
 
 IDEAS = os.path.join("docs", "ideas", "active")
 
@@ -26,23 +33,26 @@ def dialects() -> tuple[Dialect, ...]:
 
 def find_plan(git: Git, wanted: str, *, ignore_uncommitted: bool = False) -> PlanPlace:
     """The plan a user named: a file or a directory of any known dialect, or an idea by its bare name."""
-    path = _resolve(git, wanted)
-    shown = os.path.relpath(path, os.path.realpath(git.root)).replace(os.sep, "/")
+    path = _resolve(git.root, wanted)
+    shown = _relative(path, git.root)
     if shown.startswith("../"):
         raise UsageError(
             f"{wanted} is outside this repository: its marks could not be part of the commits",
             fix=f"copy it into {git.root} and run again",
         )
-    found = _look_at(path)
-    for dialect in dialects():
-        recognised = dialect.recognise(found)
-        if recognised is None:
-            continue
-        inside = [shown, recognised.file] if recognised.file else [shown]
-        beside = tuple(f"{shown}/{name}" for name in dialect.companions(found))
-        asks = bool(beside) and not ignore_uncommitted
-        return PlanPlace(dialect, "/".join(inside), recognised.name, beside, asks)
-    raise _unknown_kind(shown, found)
+    try:
+        return _recognised(_look_at(path), shown, ignore_uncommitted)
+    except PlanError:
+        begun = _as_begun(git, path, shown)
+        if begun is None:
+            raise
+        return _recognised(begun, shown, ignore_uncommitted)
+
+
+def find_plan_anywhere(root: str, wanted: str) -> PlanPlace:
+    """For looking only: the plan may lie outside `root`, and its path is then the one from there."""
+    path = _resolve(root, wanted)
+    return _recognised(_look_at(path), _relative(path, root), ignore_uncommitted=True)
 
 
 def agent(name: str, command: str, script: str, directory: str) -> Agent:
@@ -69,16 +79,32 @@ def gates(policy: Policy) -> Callable[[Task], tuple[Gate, ...]]:
 def workspaces(mode: Mode) -> Workspaces:
     from holdfast.workspaces.trunk import Trunk
 
-    return {Mode.TRUNK: Trunk()}[mode]
+    return {"trunk": Trunk()}[mode.value]
 
 
-def _resolve(git: Git, wanted: str) -> str:
+def _resolve(root: str, wanted: str) -> str:
     path = os.path.realpath(wanted)
     if not os.path.lexists(path) and os.sep not in wanted:
-        idea = os.path.join(git.root, IDEAS, wanted)
+        idea = os.path.join(root, IDEAS, wanted)
         if os.path.isdir(idea):
             return os.path.realpath(idea)
     return path
+
+
+def _relative(path: str, root: str) -> str:
+    return os.path.relpath(path, os.path.realpath(root)).replace(os.sep, "/")
+
+
+def _recognised(found: Found, shown: str, ignore_uncommitted: bool) -> PlanPlace:
+    for dialect in dialects():
+        recognised = dialect.recognise(found)
+        if recognised is None:
+            continue
+        inside = [shown, recognised.file] if recognised.file else [shown]
+        beside = tuple(f"{shown}/{name}" for name in dialect.companions(found))
+        asks = bool(beside) and not ignore_uncommitted
+        return PlanPlace(dialect, "/".join(inside), recognised.name, beside, asks)
+    raise _unknown_kind(shown, found)
 
 
 def _look_at(path: str) -> Found:
@@ -94,6 +120,20 @@ def _look_at(path: str) -> Found:
         ) from None
     except OSError as error:
         raise PlanError(os.path.relpath(path), 0, f"cannot be read: {error.strerror}") from None
+
+
+def _as_begun(git: Git, path: str, shown: str) -> Found | None:
+    """An agent that took the plan away and was then cut off must not keep its task from being recovered."""
+    from holdfast.engine.flight import Flight, read_flight
+    from holdfast.workspaces.base import Workspace
+
+    flight = read_flight(Workspace(git, "").tree_state)
+    if not isinstance(flight, Flight) or not f"{flight.plan}/".startswith(f"{shown}/"):
+        return None
+    if flight.plan == shown:
+        return Found(path, None, git.blob(f"{flight.base}:{shown}"))
+    names = git.text("ls-tree", "--name-only", f"{flight.base}:{shown}", expect=(0, 128))
+    return Found(path, tuple(names.splitlines()), None)
 
 
 def _unknown_kind(shown: str, found: Found) -> UsageError:

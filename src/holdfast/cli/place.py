@@ -3,16 +3,20 @@
 import os
 
 from holdfast.engine.flight import Flight, read_flight
-from holdfast.engine.site import PlanPlace
-from holdfast.errors import UsageError
+from holdfast.engine.place import PlanPlace
+from holdfast.errors import PlanError, UsageError
 from holdfast.journal import read_only
 from holdfast.model.events import RunStarted
+from holdfast.model.plan import Document
 from holdfast.system.git import Git, find_repository
 from holdfast.workspaces.base import Workspace, state_directory
 
 
 def repository() -> Git:
-    return find_repository(os.getcwd())
+    try:
+        return find_repository(os.getcwd())
+    except FileNotFoundError:
+        raise UsageError("the current directory has been removed", fix="cd into the repository") from None
 
 
 def repository_root() -> str:
@@ -29,6 +33,18 @@ def plan_place(git: Git, wanted: str | None, *, ignore_uncommitted: bool = False
 
     path = wanted if wanted else os.path.join(git.root, _last_plan(git))
     return find_plan(git, path, ignore_uncommitted=ignore_uncommitted)
+
+
+def first_readable(place: PlanPlace, *versions: bytes | None) -> Document:
+    """The plan from the first version that is there and can be read; the error of the first if none can."""
+    errors = []
+    for data in versions:
+        try:
+            if data is not None:
+                return place.dialect.read(data, place.path, place.name)
+        except PlanError as error:
+            errors.append(error)
+    raise errors[0] if errors else PlanError(place.path, 0, "no such file", fix="give the path of a plan")
 
 
 def _last_plan(git: Git) -> str:

@@ -5,13 +5,15 @@ import os
 import shlex
 import sys
 
-from holdfast.cli.place import plan_place, repository
+from holdfast.cli.place import first_readable, plan_place, repository
 from holdfast.cli.session import open_site, time_of_day, tools_for
 from holdfast.config import Config, load_config
+from holdfast.engine.flight import Flight, read_flight
 from holdfast.engine.observe import plan_at
+from holdfast.engine.place import PlanPlace
 from holdfast.engine.run import run
 from holdfast.engine.schedule import find_task, next_task, waiting_for
-from holdfast.engine.site import PlanPlace, Site
+from holdfast.engine.site import Site
 from holdfast.errors import HoldfastError, Refused, TaskFailure, UsageError
 from holdfast.model.events import RunEnded, RunStarted
 from holdfast.model.plan import Document, Plan, Status
@@ -21,6 +23,7 @@ from holdfast.system import clock
 from holdfast.system.files import read_if_there
 from holdfast.system.git import Git
 from holdfast.views.base import View, can_redraw
+from holdfast.workspaces.base import Workspace
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -140,11 +143,15 @@ def _settled(plan: Plan) -> int:
 
 
 def _plan_now(git: Git, place: PlanPlace) -> Document:
-    """As it is in the tree: good enough to look at; the run itself reads it from the branch."""
-    data = read_if_there(os.path.join(git.root, place.path))
-    if data is None:
-        data = git.blob(f"HEAD:{place.path}") or b""
-    return place.dialect.read(data, place.path, place.name)
+    """As it is in the tree: good enough to look at; the run itself reads it from the branch.
+
+    What the agent of a task in flight made of the plan does not count, nor can it keep us from going on.
+    """
+    flight = read_flight(Workspace(git, "").tree_state)
+    if isinstance(flight, Flight) and flight.plan == place.path:
+        return first_readable(place, *git.objects([f"HEAD:{place.path}", f"{flight.base}:{place.path}"]))
+    in_tree = read_if_there(os.path.join(git.root, place.path))
+    return first_readable(place, git.blob(f"HEAD:{place.path}") if in_tree is None else in_tree)
 
 
 def _check_selection(plan: Plan, config: Config) -> None:

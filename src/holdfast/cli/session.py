@@ -9,7 +9,8 @@ from holdfast import registry
 from holdfast.cli.place import journal_path
 from holdfast.cli.signals import stop_requests
 from holdfast.config import Config
-from holdfast.engine.site import PlanPlace, Site, Tools
+from holdfast.engine.place import PlanPlace
+from holdfast.engine.site import Site, Tools
 from holdfast.journal import Journal
 from holdfast.model.events import Event, Noticed
 from holdfast.model.state import State, fold

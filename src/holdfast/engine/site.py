@@ -2,35 +2,19 @@
 
 import os
 from collections.abc import Callable
+from hashlib import sha256
 from typing import NamedTuple
 
 from holdfast.agents.base import Agent
+from holdfast.engine.place import PlanPlace, run_id
 from holdfast.errors import Interrupted
 from holdfast.gates.base import Gate
 from holdfast.model.events import Event
 from holdfast.model.plan import Task
 from holdfast.model.policy import Policy
-from holdfast.plans.base import Dialect
 from holdfast.system.git import Git
 from holdfast.system.process import Stops
 from holdfast.workspaces.base import Workspace
-
-
-class PlanPlace(NamedTuple):
-    """Where the plan is and who can read it."""
-
-    dialect: Dialect
-    path: str
-    """Relative to the repository's root, forward slashes."""
-    name: str
-    companions: tuple[str, ...] = ()
-    """Files beside the plan that belong to it, such as an idea's specification."""
-    must_be_committed: bool = False
-    """The dialect wants plan and companions committed by the user; otherwise we take edits in ourselves."""
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((self.path, *self.companions)))
 
 
 class Tools(NamedTuple):
@@ -66,7 +50,8 @@ class Site(NamedTuple):
     @property
     def token_prefix(self) -> str:
         """Every process of a run in this working tree carries a token that begins like this."""
-        return f"{_digest(os.path.realpath(self.git.git_dir))[:16]}."
+        directory = os.path.realpath(self.git.git_dir).encode("utf-8", "surrogateescape")
+        return f"{sha256(directory).hexdigest()[:16]}."
 
     @property
     def base_ref(self) -> str:
@@ -90,16 +75,3 @@ def stopped(site: Site, when: str) -> Interrupted:
         signal_number=site.stops.signal_number,
         fix="run the same command again: it goes on from here",
     )
-
-
-def run_id(plan_path: str, branch: str) -> str:
-    """The same plan on the same branch is the same run, whoever starts it and however often."""
-    name = os.path.splitext(os.path.basename(plan_path))[0]
-    slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in name).strip("-")[:40] or "plan"
-    return f"{slug}-{_digest(f'{plan_path}|{branch}')[:8]}"
-
-
-def _digest(text: str) -> str:
-    import hashlib  # heavy for those who only ask for status
-
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
