@@ -1,0 +1,151 @@
+"""`holdfast plan check|next|list`: read a plan and explain it. Needs no repository and changes nothing."""
+
+import json
+import os
+from argparse import ArgumentParser, Namespace
+
+from holdfast.cli.order import running_order
+from holdfast.cli.place import repository_root
+from holdfast.engine.schedule import next_task
+from holdfast.errors import Refused, UsageError
+from holdfast.model.plan import Plan, Status, Task
+from holdfast.registry import find_plan_anywhere
+from holdfast.system.files import read_if_there
+from holdfast.views.text import plain
+
+_NAMED = 12
+"""How many ids or dependencies `check` names before it only counts them."""
+_BOXES = {Status.COMPLETED: "[x]", Status.SKIPPED: "[-]"}
+
+
+def configure(parser: ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, (text, _, _) in _ACTIONS.items():
+        action = actions.add_parser(name, help=text, description=f"{text}.")
+        action.add_argument("plan", metavar="PLAN", help="plan file or directory, in a repository or not")
+        action.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def execute(args: Namespace) -> int:
+    plan = _read(args.plan)
+    _, lines, fields = _ACTIONS[args.action]
+    if args.json:
+        print(json.dumps({"plan": plan.path, "dialect": plan.dialect, **fields(plan)}))
+    else:
+        print("\n".join(map(plain, lines(plan))))
+    return 0
+
+
+def _read(wanted: str) -> Plan:
+    """As the file is now: this is for whoever writes it. `status` shows the plan of the branch."""
+    root = _root()
+    place = find_plan_anywhere(root, wanted)
+    data = read_if_there(os.path.join(root, place.path)) or b""
+    return place.dialect.read(data, place.path, place.name).plan
+
+
+def _root() -> str:
+    try:
+        return repository_root()
+    except (Refused, UsageError):  # no repository, or no git at all: a plan can be read without
+        return os.getcwd()
+
+
+def _check(plan: Plan) -> list[str]:
+    order = running_order(plan)
+    ids = [task.id for task in order]
+    first = f"{order[0].id}: {order[0].title}" if order else "nothing, all tasks are done"
+    rows = {
+        "plan": [f"{plan.path} ({plan.dialect})"],
+        "tasks": [f"{len(plan.tasks)}: {_counts(plan)}"],
+        "dependencies": _cut(_dependencies(plan)) or ["none"],
+        "order": [", ".join(_cut(ids))] if ids else [],
+        "next": [first],
+    }
+    return [
+        f"{name if number == 0 else '':<13} {text}"
+        for name, texts in rows.items()
+        for number, text in enumerate(texts)
+    ]
+
+
+def _counts(plan: Plan) -> str:
+    done, skipped = plan.count(Status.COMPLETED), plan.count(Status.SKIPPED)
+    left = len(plan.tasks) - done - skipped
+    return f"{done} done, {left} open" + (f", {skipped} skipped" if skipped else "")
+
+
+def _dependencies(plan: Plan) -> list[str]:
+    return [f"{task.id} after {', '.join(task.depends_on)}" for task in plan.tasks if task.depends_on]
+
+
+def _cut(words: list[str]) -> list[str]:
+    more = len(words) - _NAMED
+    return [*words[:_NAMED], f"… {more} more"] if more > 0 else words
+
+
+def _check_fields(plan: Plan) -> dict[str, object]:
+    order = running_order(plan)
+    return {
+        "total": len(plan.tasks),
+        "done": plan.count(Status.COMPLETED),
+        "skipped": plan.count(Status.SKIPPED),
+        "open": len(order),
+        "order": [task.id for task in order],
+        "dependencies": {task.id: task.depends_on for task in plan.tasks if task.depends_on},
+    }
+
+
+def _next(plan: Plan) -> list[str]:
+    task = next_task(plan)
+    if task is None:
+        return [f"nothing is next: all {len(plan.tasks)} tasks are done"]
+    body = task.body.strip("\n").splitlines()
+    return [f"{task.id}: {task.title}", *([""] if body else []), *body]
+
+
+def _next_fields(plan: Plan) -> dict[str, object]:
+    task = next_task(plan)
+    if task is None:
+        return {"task": None}
+    details = {"section": task.section, "body": task.body, "acceptance": task.acceptance}
+    return {"task": {**_task_fields(task), **details, "verify": task.verify, "files": task.files}}
+
+
+def _list(plan: Plan) -> list[str]:
+    column = min(max(len(task.id) for task in plan.tasks), 16)
+    return [f"{_box(task)} {task.id:<{column}}  {task.title}{_after(task)}" for task in plan.tasks]
+
+
+def _box(task: Task) -> str:
+    return _BOXES.get(task.status, "[ ]")
+
+
+def _after(task: Task) -> str:
+    """What the box cannot say."""
+    status = "" if task.status in (Status.PENDING, *_BOXES) else task.status.value.replace("_", " ")
+    after = f"after {', '.join(task.depends_on)}" if task.depends_on else ""
+    notes = ", ".join(filter(None, (status, after)))
+    return f"  ({notes})" if notes else ""
+
+
+def _list_fields(plan: Plan) -> dict[str, object]:
+    return {"tasks": [_task_fields(task) for task in plan.tasks]}
+
+
+def _task_fields(task: Task) -> dict[str, object]:
+    return {
+        "id": task.id,
+        "key": task.key,
+        "title": task.title,
+        "status": task.status.value,
+        "depends_on": task.depends_on,
+        "line": task.line,
+    }
+
+
+_ACTIONS = {
+    "check": ("Read a plan and say what a run would make of it", _check, _check_fields),
+    "next": ("Show the task that comes next, as it is written", _next, _next_fields),
+    "list": ("List the tasks: done or open, id, title, dependencies", _list, _list_fields),
+}
