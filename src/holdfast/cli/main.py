@@ -9,6 +9,11 @@ import sys
 from holdfast import __version__
 from holdfast.errors import GitError, HoldfastError, UsageError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from types import ModuleType
+
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Run": {
         "run": ("Start or resume a plan: the same command for both", "holdfast.cli.run"),
@@ -31,7 +36,11 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
 }
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
-"""Name → (one-line help, module). The module has `configure(parser)` and `execute(args) -> int`."""
+"""Name → (one-line help, module). The module has `configure(parser)` and `execute(args) -> int`.
+
+One that must be quick also has `read_simply(words)`: its arguments without argparse, which takes as long to
+load as all of `status`, or None where argparse is needed after all.
+"""
 
 USAGE_CODE = 2
 CRASH_CODE = 70
@@ -108,19 +117,24 @@ def _not_a_command(word: str) -> UsageError:
 def _run_command(name: str, words: list[str]) -> int:
     from importlib import import_module
 
+    module = import_module(COMMANDS[name][1])
+    args = module.read_simply(words) if hasattr(module, "read_simply") else None
+    if args is None:
+        args = _parse(name, module, words)
+    return 0 if args is None else int(module.execute(args))
+
+
+def _parse(name: str, module: "ModuleType", words: list[str]) -> "Namespace | None":
+    """None when `--help` has been answered."""
     from holdfast.cli.parser import Parser
 
-    text, path = COMMANDS[name]
-    module = import_module(path)
-    parser = Parser(prog=f"holdfast {name}", description=f"{text}.")
+    parser = Parser(prog=f"holdfast {name}", description=f"{COMMANDS[name][0]}.")
     parser.set_defaults(command=name)
     module.configure(parser)
     try:
-        args = parser.parse_args(words)
+        return parser.parse_args(words)
     except SystemExit:  # only `--help` leaves this way: Parser raises its errors
-        _flush()
-        return 0
-    return int(module.execute(args))
+        return None
 
 
 def _flush() -> None:

@@ -1,0 +1,88 @@
+"""`holdfast status`: where a plan stands. Looks only, and loads as little as it can: it is asked often."""
+
+from __future__ import annotations
+
+import os
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+from holdfast.cli.glance import Glance, glance
+from holdfast.cli.place import journal_path, plan_place, repository
+from holdfast.cli.terminal import colour_wanted, moment, width
+from holdfast.engine.schedule import next_task
+from holdfast.journal import read_only
+from holdfast.views.status import Facts, Rescue, overview, status_json, status_lines
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from holdfast.model.state import State
+    from holdfast.system.git import Git
+
+SNAPSHOT = "holdfast rescue: "
+"""How the message of a snapshot begins; any other commit under rescue was once on a branch."""
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "plan", nargs="?", metavar="PLAN", help="plan file or directory (default: the last one)"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def read_simply(words: list[str]) -> SimpleNamespace | None:
+    """The usual ways of asking."""
+    others = [word for word in words if word != "--json"]
+    if len(others) > 1 or any(word.startswith("-") for word in others):
+        return None
+    return SimpleNamespace(plan=others[0] if others else None, json="--json" in words)
+
+
+def execute(args: Namespace | SimpleNamespace) -> int:
+    git = repository()
+    seen = glance(git, plan_place(git, args.plan))
+    reader = read_only(journal_path(git))
+    state = overview(reader, seen.run, seen.in_flight)
+    facts = _facts(git, seen, state, reader.problem)
+    if args.json:
+        import json
+
+        print(json.dumps(status_json(seen.plan, state, facts)))
+        return 0
+    lines = status_lines(seen.plan, state, facts, clock=moment, colour=colour_wanted(), width=width())
+    print("\n".join(lines))
+    return 0
+
+
+def _facts(git: Git, seen: Glance, state: State, problem: str) -> Facts:
+    following = next_task(seen.plan)
+    given_up = state.task(seen.in_flight).failed and not seen.holder
+    return Facts(
+        branch=seen.branch.removeprefix("refs/heads/") or "none (HEAD is detached)",
+        go_on=_go_on(git, seen.plan.path),
+        next_task=following.id if following else "",
+        in_flight="" if given_up else seen.in_flight,
+        holder=seen.holder,
+        rescues=_rescues(seen.rescues, state),
+        problems=(*seen.notes, *filter(None, (problem,))),
+    )
+
+
+def _go_on(git: Git, path: str) -> str:
+    from shlex import quote
+
+    return f"holdfast run {quote(os.path.relpath(os.path.join(git.root, path)))}"
+
+
+def _rescues(subjects: dict[str, str], state: State) -> tuple[Rescue, ...]:
+    reasons = {rescued.event.ref: rescued.event.reason for rescued in state.rescues}
+    return tuple(
+        Rescue(ref, reasons.get(ref) or subject.removeprefix(SNAPSHOT), _restore(ref, subject))
+        for ref, subject in subjects.items()
+    )
+
+
+def _restore(ref: str, subject: str) -> str:
+    if subject.startswith(SNAPSHOT):
+        return f"git archive {ref} work | tar -x -C DIR"
+    return f"git log {ref}"
