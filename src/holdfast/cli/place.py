@@ -3,7 +3,7 @@
 import os
 
 from holdfast.engine.flight import Flight, read_flight
-from holdfast.engine.place import PlanPlace
+from holdfast.engine.place import PlanPlace, read_plan
 from holdfast.errors import PlanError, UsageError
 from holdfast.journal import read_only
 from holdfast.model.events import RunStarted
@@ -41,7 +41,7 @@ def first_readable(place: PlanPlace, *versions: bytes | None) -> Document:
     for data in versions:
         try:
             if data is not None:
-                return place.dialect.read(data, place.path, place.name)
+                return read_plan(place, data)
         except PlanError as error:
             errors.append(error)
     raise errors[0] if errors else PlanError(place.path, 0, "no such file", fix="give the path of a plan")

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from holdfast.engine.flight import Damaged, Flight, read_flight
 from holdfast.engine.message import KEY, TASK, read_trailers
+from holdfast.engine.place import read_plan
 from holdfast.engine.recover import Candidate, Dirt, Observation, Record, Tip
 from holdfast.engine.site import Site
 from holdfast.errors import PlanError
@@ -60,7 +61,7 @@ def look(site: Site) -> Sight:
 
 def plan_at(site: Site, commit: str) -> Document | None:
     data = site.git.blob(f"{commit}:{site.plan.path}")
-    return None if data is None else site.plan.dialect.read(data, site.plan.path, site.plan.name)
+    return None if data is None else read_plan(site.plan, data)
 
 
 def same_task(plan: Plan, flight: Flight) -> Task | None:
@@ -144,7 +145,7 @@ def _plan_in_tree(site: Site) -> Document | None:
     if data is None:
         return None
     try:
-        return site.plan.dialect.read(data, site.plan.path, site.plan.name)
+        return read_plan(site.plan, data)
     except PlanError:
         return None
 

@@ -2,8 +2,10 @@
 
 import os
 from binascii import crc32
+from functools import lru_cache
 from typing import NamedTuple
 
+from holdfast.model.plan import Document
 from holdfast.plans.base import Dialect
 
 
@@ -22,6 +24,13 @@ class PlanPlace(NamedTuple):
     @property
     def files(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((self.path, *self.companions)))
+
+
+@lru_cache(maxsize=2)
+def read_plan(place: PlanPlace, data: bytes) -> Document:
+    """Remembered: a run looks at the same bytes in the tree, at the tip and when it ends, and ten thousand
+    tasks take a while to parse."""
+    return place.dialect.read(data, place.path, place.name)
 
 
 def run_id(plan_path: str, branch: str) -> str:
