@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,20 @@ def test_an_agent_that_prints_its_prompt_back_claims_nothing() -> None:
 def test_an_override_replaces_the_template(tmp_path: Path) -> None:
     (tmp_path / "task.md.j2").write_text("Do {{ task.id }}: {{ task.title }}\n")
     assert render_prompt(FACTS, str(tmp_path)) == "Do 2.1: Read {{ braces }} & <angles>\n"
+
+
+def test_a_template_written_edited_or_removed_during_a_run_counts_from_the_next_prompt(
+    tmp_path: Path,
+) -> None:
+    template = tmp_path / "task.md.j2"
+    before = render_task_prompt(FACTS, str(tmp_path))
+    template.write_text("first")
+    os.utime(template, (1, 1))
+    assert render_task_prompt(FACTS, str(tmp_path)) == "first"
+    template.write_text("second")
+    assert render_task_prompt(FACTS, str(tmp_path)) == "second"
+    template.unlink()
+    assert render_task_prompt(FACTS, str(tmp_path)) == before
 
 
 def test_an_override_can_replace_one_block(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ and `commit-recovery`, for agents that make the commits themselves. It can start
 
 import os
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.agents.printable import last_bytes, one_line, printable
@@ -54,7 +55,8 @@ def render_prompt(facts: PromptFacts, override_dir: str, template: str = TASK) -
     names = _names(facts)
     place = os.path.join(override_dir, template)
     try:
-        prompt = _environment(override_dir).get_template(template).render(names)
+        theirs = override_dir if os.path.isdir(override_dir) else ""
+        prompt = _environment(theirs).get_template(template).render(names)
     except (TemplateError, *_FAULTS) as error:
         raise _template_error(error, place, names) from error
     if not prompt.strip():
@@ -90,8 +92,13 @@ def _trimmed(feedback: str) -> str:
     return kept if kept == clean else f"[earlier output left out]\n{kept}"
 
 
+@lru_cache(maxsize=2)
 def _environment(override_dir: str) -> "SandboxedEnvironment":
-    """Sandboxed, because the agent can write to the directory its next prompt is read from."""
+    """Sandboxed, because the agent can write to the directory its next prompt is read from.
+
+    Kept from task to task, because compiling a template takes as long as several git calls. Jinja itself
+    looks whether a file it has compiled was edited since.
+    """
     from jinja2 import ChoiceLoader, FileSystemLoader, PrefixLoader, StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
