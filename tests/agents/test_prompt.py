@@ -126,14 +126,14 @@ def test_a_template_written_edited_or_removed_during_a_run_counts_from_the_next_
     tmp_path: Path,
 ) -> None:
     template = tmp_path / "task.md.j2"
-    before = render_task_prompt(FACTS, str(tmp_path))
+    before = render_prompt(FACTS, str(tmp_path))
     template.write_text("first")
     os.utime(template, (1, 1))
-    assert render_task_prompt(FACTS, str(tmp_path)) == "first"
+    assert render_prompt(FACTS, str(tmp_path)) == "first"
     template.write_text("second")
-    assert render_task_prompt(FACTS, str(tmp_path)) == "second"
+    assert render_prompt(FACTS, str(tmp_path)) == "second"
     template.unlink()
-    assert render_task_prompt(FACTS, str(tmp_path)) == before
+    assert render_prompt(FACTS, str(tmp_path)) == before
 
 
 def test_an_override_can_replace_one_block(tmp_path: Path) -> None:

@@ -8,15 +8,17 @@ from holdfast.model.policy import OnInterrupt
 
 EITHER = (False, True)
 EVERY = [
-    Observation(record, candidate, tip, dirt, operation, same_boot, on_interrupt, agent_commits, allow_dirty)
+    Observation(
+        record, candidate, tip, dirt, operation, same_boot, edited, on_interrupt, agent_commits, allowed
+    )
     for record, candidate, tip, dirt in product(Record, Candidate, Tip, Dirt)
-    for operation, same_boot, agent_commits, allow_dirty in product(EITHER, EITHER, EITHER, EITHER)
+    for operation, same_boot, edited, agent_commits, allowed in product(*[EITHER] * 5)
     for on_interrupt in OnInterrupt
 ]
 
 
 def test_every_state_has_an_answer_and_every_answer_a_repair() -> None:
-    assert len(EVERY) == 6 * 4 * 4 * 6 * 2 * 2 * 2 * 2 * 2
+    assert len(EVERY) == 6 * 4 * 4 * 6 * 2**6
     assert {decide(seen) for seen in EVERY} == set(Action) == set(REPAIRS)
 
 

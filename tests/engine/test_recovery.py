@@ -199,3 +199,57 @@ def test_a_lock_of_the_users_own_git_is_not_touched(night: Night) -> None:
     assert result.code != 0
     assert lock.exists()
     assert "index.lock" in result.err
+
+
+@pytest.mark.parametrize("point", ["agent.after", "flight.durable"])
+def test_an_edit_of_the_plan_after_a_crash_is_taken_in_with_the_task_in_flight(
+    night: Night, point: str
+) -> None:
+    night.killed(point)
+    night.repo.write("plan.md", "# Plan\n\n- [x] One\n- [ ] Two, but better\n- [ ] Three\n")
+    result = night.run()
+    assert result.code == 0, result.out + result.err
+    done = "# Plan\n\n- [x] One\n- [x] Two, but better\n- [x] Three"
+    assert night.repo.git("show", "HEAD:plan.md") == done
+    subjects = night.repo.git("log", "--reverse", "--format=%s", f"{night.base}..HEAD").splitlines()
+    assert subjects[0] == "[holdfast] Update plan: plan"
+    assert len(subjects) == 4
+    assert night.repo.git("status", "--porcelain") == ""
+
+
+def test_removing_the_task_in_flight_keeps_its_work_under_rescue(night: Night) -> None:
+    night.killed("agent.after")
+    night.repo.write("plan.md", "- [ ] Two\n")
+    result = night.run()
+    assert result.code == 0, result.out + result.err
+    assert not (night.repo.path / "work-1.txt").exists() or "Two" in night.repo.git("show", "HEAD:plan.md")
+    assert any(
+        "work-1.txt" in night.repo.git("ls-tree", "-r", "--name-only", ref) for ref in rescued(night.repo)
+    )
+    assert night.repo.git("status", "--porcelain") == ""
+
+
+def test_a_hook_mended_after_a_failure_stays_mended(night: Night) -> None:
+    hook = night.repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    assert night.run("--max-attempts", "1").code == 1
+    hook.write_text("#!/bin/sh\nexit 0\n")
+    result = night.run()
+    assert result.code == 0, result.out + result.err
+    assert hook.read_text() == "#!/bin/sh\nexit 0\n"
+
+
+def test_an_agent_that_moves_the_branch_by_plumbing_is_seen_through(night: Night) -> None:
+    deed = "git add -A; git update-ref HEAD $(git commit-tree -p HEAD -m x $(git write-tree))\n"
+    result = night.run(agent=AGENT + deed)
+    assert result.code == 0, result.out + result.err
+    assert agent_starts(night.ledger) == {"1": 1, "2": 1}
+    assert night.problems() == []
+
+
+@pytest.mark.parametrize("deed", ["echo nonsense > plan.md; git commit -qam x", "rm plan.md; mkdir plan.md"])
+def test_a_plan_the_agent_spoiled_before_the_runner_died_is_no_obstacle(night: Night, deed: str) -> None:
+    night.killed("agent.after", agent=AGENT + deed)
+    result = night.run()
+    assert result.code == 0, result.out + result.err
+    assert night.problems() == []

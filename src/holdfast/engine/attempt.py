@@ -119,7 +119,9 @@ def put_plan_back(site: Site, flight: Flight) -> None:
     ref = rescue.snapshot(
         site.workspace, flight.run, f"{flight.key}-plan", f"plan changed during {flight.task}"
     )
-    site.record(Rescued(ref, "the agent changed the plan file; only Holdfast marks tasks", flight.task))
+    site.record(
+        Rescued(ref, "the plan file was changed during the attempt; only Holdfast marks tasks", flight.task)
+    )
     _clear_the_way(os.path.join(site.git.root, path))
     site.git.run("checkout-index", "--force", "--", path, index=site.private_index)
     faults.point("plan.put_back")

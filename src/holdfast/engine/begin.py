@@ -30,6 +30,13 @@ def begin(site: Site, task: Task, base: str, attempt: int) -> Flight:
     return flight
 
 
+def rest(site: Site, flight: Flight) -> None:
+    """The agent is dead and everything but its work is as it was. Whatever changes from here on in config or
+    hooks is the user's doing, and the record must not let it be undone."""
+    if flight.attempt and flight.boot:
+        write_flight(site.workspace.tree_state, flight._replace(protected={}))
+
+
 def begin_without_commit(site: Site, task: Task) -> Flight:
     """For `--allow-dirty`: nothing to recover by git, so nothing is pinned or recorded."""
     token = site.token_prefix + secrets.token_hex(8)

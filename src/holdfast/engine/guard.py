@@ -131,6 +131,8 @@ def _is_index_on_its_way(site: Site, path: str) -> bool:
 
 
 def _restore_files(site: Site, flight: Flight) -> list[str]:
+    if not flight.protected:  # the agent is long dead and all was put back: what differs now is the user's
+        return []
     notices = []
     now = protected_files(site.git)
     for name in sorted({*now, *flight.protected}):

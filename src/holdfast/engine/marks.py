@@ -3,7 +3,8 @@
 import os
 
 from holdfast.engine.begin import begin
-from holdfast.engine.commit import Contents, Rejected, prepare_index, seal
+from holdfast.engine.commit import Contents, Rejected, Sealed, prepare_index, seal
+from holdfast.engine.flight import Flight
 from holdfast.engine.land import land
 from holdfast.engine.message import PLAN, RUN, TASK
 from holdfast.engine.site import Site
@@ -19,14 +20,45 @@ def commit_plan(site: Site, tip: str, at_tip: Document | None) -> None:
         raise _must_be_committed(site)
     document = plan_in_tree(site)
     verb = "Add" if at_tip is None else "Update"
-    clean = site.git.text("hash-object", "-w", f"--path={site.plan.path}", "--", site.plan.path)
-    document = document._replace(data=site.git.run("cat-file", "blob", clean))
+    document = _clean(site, document)
     trailers = {PLAN: site.plan.path, RUN: site.run}
     message = f"[holdfast] {verb} plan: {site.plan.name}"
     beside = tuple(path for path in site.plan.companions if path != site.plan.path)
     _commit_marks(site, tip, document, message, trailers, _whole_plan(site), beside)
     did = "added" if at_tip is None else "took in your edits of"
     site.record(Noticed(f"{did} {site.plan.path} as a commit"))
+
+
+def commit_edit(site: Site, flight: Flight, tip: str, at_tip: Document) -> str:
+    """The user edited the plan while a task was in flight: their words, the tip's marks, one commit.
+
+    Without a record of its own: that place is the task's. Until the branch has moved nothing has happened,
+    and after that the task's record finds the branch ahead of it.
+    """
+    document = _with_marks_of(site, plan_in_tree(site), at_tip)
+    files.write_durably(os.path.join(site.git.root, site.plan.path), document.data, fault="plan.edit")
+    prepare_index(site, tip)
+    trailers = {PLAN: site.plan.path, RUN: site.run}
+    message = f"[holdfast] Update plan: {site.plan.name}"
+    sealed = _seal_plan(site, Contents(tip, _clean(site, document), message, trailers, flight.token, only=()))
+    site.git.move_ref(site.branch, sealed.commit, tip, "plan edited", fault="edit")
+    return sealed.commit
+
+
+def _with_marks_of(site: Site, edited: Document, at_tip: Document) -> Document:
+    """Marks in the tree are no evidence: an agent may have made them."""
+    known = {task.key: task.status for task in at_tip.plan.tasks}
+    for task in edited.plan.tasks:
+        status = known.get(task.key, task.status)
+        if status != task.status:
+            edited = site.plan.dialect.mark(edited, task.id, status)
+    return edited
+
+
+def _clean(site: Site, document: Document) -> Document:
+    """As git stores the file that is in the tree: line endings and filters undone."""
+    blob = site.git.text("hash-object", "-w", f"--path={site.plan.path}", "--", site.plan.path)
+    return document._replace(data=site.git.run("cat-file", "blob", blob))
 
 
 def commit_mark(site: Site, tip: str, at_tip: Document, task: Task, status: Status, verb: str) -> str:
@@ -67,8 +99,14 @@ def _commit_marks(
     flight = begin(site, task, tip, attempt=0)
     prepare_index(site, tip)
     contents = Contents(tip, document, message, trailers, flight.token, only=companions)
+    sealed = _seal_plan(site, contents)
+    land(site, flight, sealed)
+    return sealed.commit
+
+
+def _seal_plan(site: Site, contents: Contents) -> Sealed:
     try:
-        sealed = seal(
+        return seal(
             site,
             contents,
             inspect=lambda changes: None,
@@ -82,8 +120,6 @@ def _commit_marks(
             f"the plan could not be committed: {rejected.feedback}",
             fix=f"commit {site.plan.path} yourself (or mend the hook), then run again",
         ) from rejected
-    land(site, flight, sealed)
-    return sealed.commit
 
 
 def _whole_plan(site: Site) -> Task:

@@ -41,7 +41,7 @@ def look(site: Site) -> Sight:
     record = read_flight(site.workspace.tree_state)
     flight = record if isinstance(record, Flight) else None
     candidate_ref, candidate = _candidate(site)
-    at_tip = plan_at(site, tip)
+    at_tip = _plan_at_tip(site, tip, flight)
     dirt = site.git.dirt()
     marked, stepped = _marks(site, at_tip, dirt)
     observation = Observation(
@@ -51,12 +51,22 @@ def look(site: Site) -> Sight:
         dirt=_classify_dirt(site, dirt, marked, stepped),
         operation=bool(site.workspace.operation_under_way()),
         same_boot=flight is None or flight.boot == clock.boot_id(),
+        plan_edited=_plan_edited(site, at_tip, dirt),
         on_interrupt=site.policy.on_interrupt,
         agent_commits=site.policy.commits is Commits.AGENT,
         allow_dirty=site.policy.allow_dirty,
     )
     damaged = record if isinstance(record, Damaged) else None
     return Sight(observation, tip, flight, damaged, candidate_ref, candidate, at_tip, dirt, marked, stepped)
+
+
+def _plan_at_tip(site: Site, tip: str, flight: Flight | None) -> Document | None:
+    try:
+        return plan_at(site, tip)
+    except PlanError:
+        if flight is None or flight.base == tip:
+            raise
+        return None  # an agent committed something that is no plan; the base has it
 
 
 def plan_at(site: Site, commit: str) -> Document | None:
@@ -117,7 +127,7 @@ def moved_by_agent_alone(git: Git, flight: Flight) -> bool:
         commit, _, action = row.partition(" ")
         if commit == flight.base:
             return True
-        if not action.startswith(AGENT_ACTION):
+        if action and not action.startswith(AGENT_ACTION):  # `git update-ref` leaves no words at all
             return False
     return True
 
@@ -138,6 +148,21 @@ def _marks(site: Site, at_tip: Document | None, dirt: git.Dirt) -> tuple[tuple[T
         elif {s.text for s in task.steps if s.done} - {s.text for s in was.steps if s.done}:
             stepped.append(was)
     return tuple(marked), tuple(stepped)
+
+
+def _plan_edited(site: Site, at_tip: Document | None, dirt: git.Dirt) -> bool:
+    in_tree = _plan_in_tree(site) if site.plan.path in dirt.paths else None
+    return at_tip is not None and in_tree is not None and _without_marks(at_tip) != _without_marks(in_tree)
+
+
+def _without_marks(document: Document) -> bytes:
+    """The words of a plan, whatever is ticked and however its lines end."""
+    words = bytearray(document.data)
+    for task in document.plan.tasks:
+        for at in (task.at, *(step.at for step in task.steps)):
+            if at >= 0:
+                words[at : at + 1] = b" "
+    return bytes(words).replace(b"\r\n", b"\n")
 
 
 def _plan_in_tree(site: Site) -> Document | None:

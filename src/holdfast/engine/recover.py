@@ -58,6 +58,8 @@ class Observation(NamedTuple):
     operation: bool
     """A merge, rebase or the like is under way."""
     same_boot: bool
+    plan_edited: bool
+    """The plan in the tree says something else than at the tip, beyond its marks."""
     on_interrupt: OnInterrupt
     agent_commits: bool = False
     """`commits = agent`."""
@@ -85,6 +87,7 @@ class Action(StrEnum):
     COMMIT_MARKED = "commit the work of the task that is marked done"
     ADOPT = "take the changes as partial work of the task whose steps are marked"
     COMMIT_PLAN = "commit the plan file"
+    TAKE_EDIT = "commit the edit of the plan, with the marks of the tip"
     BEGIN = "begin"
 
 
@@ -120,6 +123,8 @@ def _decide_on_another_tip(seen: Observation) -> Action:
 
 
 def _decide_in_flight(seen: Observation) -> Action:
+    if seen.plan_edited and not seen.operation and not seen.agent_commits:
+        return Action.TAKE_EDIT
     if seen.record is Record.MOOT:
         return Action.FORGET if seen.dirt is Dirt.NONE else Action.CLEAR_AWAY
     if seen.dirt is Dirt.NONE and not seen.operation:

@@ -11,7 +11,7 @@ from holdfast.engine.begin import begin, pin_base
 from holdfast.engine.commit import prepare_index
 from holdfast.engine.flight import Flight, set_aside_flight, write_flight
 from holdfast.engine.land import drop_helpers, finish, publish
-from holdfast.engine.marks import commit_plan
+from holdfast.engine.marks import commit_edit, commit_plan
 from holdfast.engine.observe import Sight, landed_task, look, plan_at, same_task
 from holdfast.engine.recover import Action, Record, decide
 from holdfast.engine.site import Site
@@ -166,6 +166,14 @@ def _reseal(site: Site, sight: Sight) -> Standing | None:
         return None
     site.record(Recovered(f"task {flight.task} was sealed on another commit", "checks it again", flight.task))
     return Standing(sight.tip, sight.at_tip, same_task(sight.at_tip.plan, flight), finished=True)
+
+
+def _take_edit(site: Site, sight: Sight) -> None:
+    assert sight.at_tip is not None
+    flight = _in_flight(sight)
+    commit = commit_edit(site, flight, sight.tip, sight.at_tip)
+    found = f"{site.plan.path} was edited while task {flight.task} was in flight"
+    site.record(Recovered(found, f"took the edit in as {commit[:12]}", flight.task))
 
 
 def _resume(site: Site, sight: Sight) -> Standing | None:
@@ -339,5 +347,6 @@ REPAIRS: dict[Action, Repair] = {
     Action.COMMIT_MARKED: _commit_marked,
     Action.ADOPT: _adopt,
     Action.COMMIT_PLAN: _commit_plan,
+    Action.TAKE_EDIT: _take_edit,
     Action.BEGIN: _begin,
 }

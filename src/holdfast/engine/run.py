@@ -8,7 +8,7 @@ from holdfast.engine import rescue
 from holdfast.engine.agent_commits import attempt_with_agents_commit
 from holdfast.engine.agent_run import Try
 from holdfast.engine.attempt import Failure, attempt, attempt_without_commit
-from holdfast.engine.begin import begin, begin_without_commit
+from holdfast.engine.begin import begin, begin_without_commit, rest
 from holdfast.engine.commit import Sealed
 from holdfast.engine.flight import Flight
 from holdfast.engine.land import land
@@ -68,7 +68,7 @@ def _carry_out(
             seconds = clock.monotonic() - began
             site.record(events.TaskLanded(task.id, task.title, result.commit, this.number, seconds))
             return result.commit, result.plan
-        this = _next_try(site, this, result)
+        this = _next_try(site, flight, this, result)
 
 
 def _first_try(site: Site, history: State, plan: Document, task: Task, resumed: Standing | None) -> Try:
@@ -86,11 +86,12 @@ def _first_try(site: Site, history: State, plan: Document, task: Task, resumed: 
     )
 
 
-def _next_try(site: Site, this: Try, failure: Failure) -> Try:
+def _next_try(site: Site, flight: Flight, this: Try, failure: Failure) -> Try:
     """The work stays in the tree for the next attempt, which is told why this one failed."""
     task = this.task
     site.record(events.AttemptFailed(task.id, this.number, failure.reason, failure.feedback))
     if this.number >= this.of or failure.final:
+        rest(site, flight)
         site.record(events.TaskFailed(task.id, task.title, failure.reason))
         tries = "1 attempt" if this.number == 1 else f"{this.number} attempts"
         raise TaskFailure(
@@ -110,6 +111,8 @@ def _attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure:
     except Interrupted:
         signal = events.Interrupted(this.task.id, this.number, f"signal {site.stops.signal_number}")
         site.record(signal)
+        if site.policy.commits is Commits.EXECUTOR:
+            rest(site, flight)
         if not site.git.dirt().clean:
             ref = rescue.snapshot(site.workspace, site.run, flight.key, f"task {this.task.id} was stopped")
             site.record(events.Rescued(ref, "stopped by a signal", this.task.id))
@@ -121,8 +124,9 @@ def _run_without_commits(site: Site, history: State) -> Plan:
     plan = plan_in_tree(site)
     while task := next_task(plan.plan, only=site.policy.only, until=site.policy.until):
         this = _first_try(site, history, plan, task, None)
-        while failure := attempt_without_commit(site, begin_without_commit(site, task), this):
-            this = _next_try(site, this, failure)
+        flight = begin_without_commit(site, task)
+        while failure := attempt_without_commit(site, flight, this):
+            this = _next_try(site, flight, this, failure)
             _stop_if_asked(site)
         plan = mark_in_tree(site, plan, task)
         site.record(events.TaskLanded(task.id, task.title, "", this.number, 0.0))

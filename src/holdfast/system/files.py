@@ -65,7 +65,7 @@ def read_if_there(path: str) -> bytes | None:
     try:
         with open(path, "rb") as f:
             return f.read()
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
 
 
