@@ -55,8 +55,7 @@ def render_prompt(facts: PromptFacts, override_dir: str, template: str = TASK) -
     names = _names(facts)
     place = os.path.join(override_dir, template)
     try:
-        theirs = override_dir if os.path.isdir(override_dir) else ""
-        prompt = _environment(theirs).get_template(template).render(names)
+        prompt = _environment(override_dir, _overridden(override_dir)).get_template(template).render(names)
     except (TemplateError, *_FAULTS) as error:
         raise _template_error(error, place, names) from error
     if not prompt.strip():
@@ -92,8 +91,16 @@ def _trimmed(feedback: str) -> str:
     return kept if kept == clean else f"[earlier output left out]\n{kept}"
 
 
+def _overridden(override_dir: str) -> tuple[str, ...]:
+    """What the user replaces just now; it may change while a run goes on."""
+    if not override_dir:
+        return ()
+    known = (TASK, TASK_WITH_COMMIT, COMMIT_RECOVERY)
+    return tuple(name for name in known if os.path.exists(os.path.join(override_dir, name)))
+
+
 @lru_cache(maxsize=2)
-def _environment(override_dir: str) -> "SandboxedEnvironment":
+def _environment(override_dir: str, overridden: tuple[str, ...]) -> "SandboxedEnvironment":
     """Sandboxed, because the agent can write to the directory its next prompt is read from.
 
     Kept from task to task, because compiling a template takes as long as several git calls. Jinja itself
@@ -103,7 +110,7 @@ def _environment(override_dir: str) -> "SandboxedEnvironment":
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     own = FileSystemLoader(TEMPLATES)
-    places = [FileSystemLoader(override_dir)] if override_dir else []
+    places = [FileSystemLoader(override_dir)] if overridden else []
     environment = ImmutableSandboxedEnvironment(
         loader=ChoiceLoader([*places, own, PrefixLoader({"holdfast": own})]),
         undefined=StrictUndefined,
