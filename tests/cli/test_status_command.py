@@ -180,7 +180,7 @@ def test_a_rescue_outlives_the_journal(killed: Night) -> None:
     found = facts(killed, "plan.md")
     [rescue] = found["rescues"]
     assert rescue["ref"].startswith("refs/holdfast/rescue/plan-")
-    assert rescue["reason"] == "task T2 was interrupted"
+    assert rescue["reason"] == "task T2: partial work of an interrupted attempt"
 
 
 def test_a_pinned_commit_is_shown_with_git_log(night: Night) -> None:

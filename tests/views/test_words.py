@@ -29,7 +29,7 @@ WORDS: list[tuple[Event, str]] = [
     ),
     (
         Recovered("a dirty tree", "went on in place", "1.2", REF),
-        f"recovered: task 1.2: found a dirty tree; went on in place ({REF})",
+        "recovered: task 1.2: found a dirty tree; went on in place",
     ),
     (Recovered("a lock", "removed it"), "recovered: found a lock; removed it"),
     (Rescued(REF, "partial work"), f"rescued: partial work ({REF})"),

@@ -104,7 +104,7 @@ def _flight_of(site: Site, sight: Sight) -> Flight:
 
 def _tell_landed(site: Site, sight: Sight, did: str) -> None:
     flight = _flight_of(site, sight)
-    found = f"a sealed commit {sight.candidate[:12]} of an interrupted run"
+    found = f"its sealed commit {sight.candidate[:12]} of an interrupted run"
     site.record(Recovered(found, did, flight.task))
     if not flight.by_hand:
         site.record(TaskLanded(flight.task, flight.title, sight.candidate, flight.attempt, 0.0))
@@ -130,7 +130,7 @@ def _accept(site: Site, sight: Sight) -> None:
         return
     files.flush_everything()
     drop_helpers(site)
-    found = f"the agent had made the commit of task {flight.task} when the run died"
+    found = "the agent's own commit, made before the run died"
     site.record(Recovered(found, "kept it", flight.task))
     site.record(TaskLanded(flight.task, flight.title, made.commit, flight.attempt, 0.0))
 
@@ -144,7 +144,7 @@ def _put_branch_back(site: Site, sight: Sight) -> None:
     flight = _in_flight(sight)
     findings = guard.put_back(site, flight)
     for notice in findings.notices:
-        site.record(Recovered(f"task {flight.task} was interrupted", notice, flight.task))
+        site.record(Recovered("an interrupted attempt", notice, flight.task))
 
 
 def _rebase_record(site: Site, sight: Sight) -> None:
@@ -152,7 +152,7 @@ def _rebase_record(site: Site, sight: Sight) -> None:
     flight = _in_flight(sight)._replace(base=sight.tip)
     pin_base(site, sight.tip)
     write_flight(site.workspace.tree_state, flight)
-    found = f"the branch moved to {sight.tip[:12]} while task {flight.task} was in flight"
+    found = f"the branch moved to {sight.tip[:12]} meanwhile"
     site.record(Recovered(found, "goes on from there", flight.task))
 
 
@@ -164,7 +164,7 @@ def _reseal(site: Site, sight: Sight) -> Standing | None:
     site.git.delete_refs({sight.candidate_ref: sight.candidate}, fault="candidate.drop")
     if sight.dirt.clean or sight.at_tip is None:
         return None
-    site.record(Recovered(f"task {flight.task} was sealed on another commit", "checks it again", flight.task))
+    site.record(Recovered("its sealed commit on what is no longer the tip", "checks it again", flight.task))
     return Standing(sight.tip, sight.at_tip, same_task(sight.at_tip.plan, flight), finished=True)
 
 
@@ -172,14 +172,14 @@ def _take_edit(site: Site, sight: Sight) -> None:
     assert sight.at_tip is not None
     flight = _in_flight(sight)
     commit = commit_edit(site, flight, sight.tip, sight.at_tip)
-    found = f"{site.plan.path} was edited while task {flight.task} was in flight"
+    found = f"{site.plan.path} edited meanwhile"
     site.record(Recovered(found, f"took the edit in as {commit[:12]}", flight.task))
 
 
 def _resume(site: Site, sight: Sight) -> Standing | None:
     flight = _in_flight(sight)
     ref = _tidy(site, flight)
-    found = f"task {flight.task} was interrupted with {_changes(sight)} in the tree"
+    found = f"{_changes(sight)} of an interrupted attempt"
     site.record(Recovered(found, "goes on in place", flight.task, ref))
     assert sight.at_tip is not None
     return Standing(sight.tip, sight.at_tip, same_task(sight.at_tip.plan, flight))
@@ -189,22 +189,22 @@ def _roll_back(site: Site, sight: Sight) -> None:
     flight = _in_flight(sight)
     ref = _tidy(site, flight)
     rescue.restore_start(site.workspace, flight.base)
-    torn = "" if sight.observation.same_boot else " before the machine restarted (files may be torn)"
-    found = f"task {flight.task} was interrupted{torn} with {_changes(sight)} in the tree"
-    site.record(Recovered(found, "kept them under rescue, begins the task again", flight.task, ref))
+    torn = "" if sight.observation.same_boot else ", from before the machine restarted (files may be torn)"
+    found = f"{_changes(sight)} of an interrupted attempt{torn}"
+    site.record(Recovered(found, "kept under rescue, begins the task again", flight.task, ref))
 
 
 def _clear_away(site: Site, sight: Sight) -> None:
     flight = _in_flight(sight)
     ref = _tidy(site, flight)
     rescue.restore_start(site.workspace, flight.base)
-    found = f"left-over work of task {flight.task}, which is no longer open in the plan"
-    site.record(Recovered(found, "kept it under rescue", flight.task, ref))
+    found = f"{_changes(sight)} of it, and it is no longer open in the plan"
+    site.record(Recovered(found, "kept under rescue", flight.task, ref))
 
 
 def _tidy(site: Site, flight: Flight) -> str:
     """Keep everything first; then locks, config and HEAD as they were, and the plan file ours again."""
-    ref = _keep(site, flight, f"task {flight.task} was interrupted")
+    ref = _keep(site, flight, "partial work of an interrupted attempt")
     for notice in guard.put_back(site, flight).notices:
         site.record(Noticed(notice, flight.task))
     if site.policy.commits is Commits.EXECUTOR:
@@ -214,7 +214,7 @@ def _tidy(site: Site, flight: Flight) -> str:
 
 
 def _keep(site: Site, flight: Flight, reason: str) -> str:
-    ref = rescue.snapshot(site.workspace, site.run, flight.key, reason)
+    ref = rescue.snapshot(site.workspace, site.run, flight.key, f"task {flight.task}: {reason}")
     site.record(Rescued(ref, reason, flight.task))
     return ref
 
@@ -240,7 +240,7 @@ def _commit_marked(site: Site, sight: Sight) -> Standing | None:
 
 def _adopt(site: Site, sight: Sight) -> Standing | None:
     (task,) = sight.stepped
-    found = f"uncommitted work with some steps of task {task.id} marked done"
+    found = "uncommitted work with some of its steps marked done"
     site.record(Recovered(found, "resumes the task with it", task.id))
     return _take_over(site, sight, task, finished=False)
 

@@ -27,6 +27,7 @@ from holdfast.system.git import RefMoved
 
 MOST_MOVES = 20
 """How often somebody may move the branch under a running task before we ask them to stop."""
+STOPPED = "partial work of a stopped attempt"
 
 
 def run(site: Site, history: State) -> Plan:
@@ -114,8 +115,8 @@ def _attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure:
         if site.policy.commits is Commits.EXECUTOR:
             rest(site, flight)
         if not site.git.dirt().clean:
-            ref = rescue.snapshot(site.workspace, site.run, flight.key, f"task {this.task.id} was stopped")
-            site.record(events.Rescued(ref, "stopped by a signal", this.task.id))
+            ref = rescue.snapshot(site.workspace, site.run, flight.key, f"task {flight.task}: {STOPPED}")
+            site.record(events.Rescued(ref, STOPPED, this.task.id))
         raise
 
 

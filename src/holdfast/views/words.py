@@ -40,7 +40,7 @@ def _about_run(event: Event) -> str:
             done = f"{event.settled} of {event.total} tasks done"
             return f"{event.plan}: {done}; branch {event.branch}, agent {event.agent}, {event.mode} mode"
         case Recovered():
-            return f"recovered: {_task(event.task)}found {event.found}; {event.did}{_kept_as(event.rescue)}"
+            return f"recovered: {_task(event.task)}found {event.found}; {event.did}"
         case Rescued():
             return f"rescued: {_task(event.task)}{event.reason}{_kept_as(event.ref)}"
         case Noticed():
