@@ -55,7 +55,7 @@ def test_the_same_command_again_does_nothing_says_so_and_exits_0(run: Runner) ->
     run.plan(FIVE)
     assert run().code == 0
     before = frozen(run.repo)
-    again = run(agent="exit 9")
+    again = run(agent="no-such-program-is-needed")
     assert again.code == 0
     assert "already complete" in again.out
     assert frozen(run.repo) == before

@@ -76,9 +76,10 @@ def execute(args: argparse.Namespace) -> int:
     if args.dry_run:
         _tell_intention(git, place, document.plan, config)
         return 0
-    _require_agent(config)
     tools = tools_for(git, config)
-    tools.agent.require()
+    if _settled(document.plan) < len(document.plan.tasks):
+        _require_agent(config)
+        tools.agent.require()
     _require_identity(git)
     with open_site(git, place, config, tools, lambda: _view(args, document.plan)) as (site, history):
         return _run(site, history, document.plan, config)
