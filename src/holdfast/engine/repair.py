@@ -1,10 +1,9 @@
 """Does what recovery decided. Every repair may be interrupted and done again."""
 
-import os
 from collections.abc import Callable
 from typing import NamedTuple
 
-from holdfast.engine import guard, rescue
+from holdfast.engine import guard, refuse, rescue
 from holdfast.engine.agent_commits import agents_commit, ask_to_commit
 from holdfast.engine.attempt import put_plan_back
 from holdfast.engine.begin import begin, pin_base
@@ -15,7 +14,7 @@ from holdfast.engine.marks import commit_edit, commit_plan
 from holdfast.engine.observe import Sight, landed_task, look, plan_at, same_task
 from holdfast.engine.recover import Action, Record, decide
 from holdfast.engine.site import Site
-from holdfast.errors import HoldfastError, PlanError, Refused
+from holdfast.errors import Refused
 from holdfast.model.events import Noticed, Recovered, Rescued, TaskLanded
 from holdfast.model.plan import Document, Task
 from holdfast.model.policy import Commits
@@ -63,7 +62,7 @@ def _clear_locks(site: Site, sight: Sight) -> None:
 
 def _begin(site: Site, sight: Sight) -> Standing | None:
     if sight.at_tip is None:
-        raise _not_committed(site)
+        raise refuse.not_committed(site)
     if locks := guard.locks_of_others(site):
         raise Refused(
             f"another git process is at work here, or died: {', '.join(locks)}",
@@ -252,78 +251,6 @@ def _take_over(site: Site, sight: Sight, task: Task, *, finished: bool) -> Stand
     return Standing(sight.tip, sight.at_tip, task, finished)
 
 
-# -- somebody has to decide --------------------------------------------------------------------------
-
-
-def _refuse_others(site: Site, sight: Sight) -> None:
-    flight = _in_flight(sight)
-    branch = flight.branch.removeprefix("refs/heads/")
-    raise Refused(
-        f"task {flight.task} of {flight.plan} is in flight in this tree, on branch {branch}",
-        fix=f"finish it first: git switch {branch} && holdfast run {flight.plan}\n"
-        f"or let go of it (its work is kept under rescue): holdfast reset {flight.task} --plan {flight.plan}",
-    )
-
-
-def _refuse_moved(site: Site, sight: Sight) -> None:
-    flight = _in_flight(sight)
-    raise Refused(
-        f"task {flight.task} began at {flight.base[:12]}, and the branch has moved to {sight.tip[:12]}, "
-        "which does not contain that commit; the tree holds changes that may belong to either",
-        fix=f"commit or set aside what is yours, then: holdfast reset {flight.task}",
-    )
-
-
-def _refuse_operation(site: Site, sight: Sight) -> None:
-    operation = site.workspace.operation_under_way()
-    raise Refused(
-        f"a {operation} is under way in this tree",
-        fix=f"finish it, or give it up with: git {operation} --abort",
-    )
-
-
-def _refuse_several(site: Site, sight: Sight) -> None:
-    names = ", ".join(task.id for task in sight.marked)
-    raise Refused(
-        f"uncommitted changes mark several tasks done ({names}): their work cannot be told apart",
-        fix="commit each task's changes with its mark by hand, then run again",
-    )
-
-
-def _refuse_dirty(site: Site, sight: Sight) -> None:
-    dirt = sight.dirt
-    groups = (
-        ("staged", dirt.staged),
-        ("changed", dirt.unstaged),
-        ("untracked", dirt.untracked),
-        ("conflicted", dirt.conflicted),
-    )
-    lines = [f"  {label}: {_some(paths)}" for label, paths in groups if paths]
-    raise Refused(
-        "the working tree has changes that are not Holdfast's:\n" + "\n".join(lines),
-        fix="one of three ways out:\n"
-        "  work elsewhere:    git worktree add ../elsewhere -b my-plan && cd ../elsewhere, then run there\n"
-        "  commit or stash:   git add -A && git commit, or git stash -u\n"
-        "  run all the same:  holdfast run --allow-dirty (makes no commits at all)",
-    )
-
-
-def _some(paths: tuple[str, ...]) -> str:
-    shown = ", ".join(paths[:8])
-    return shown if len(paths) <= 8 else f"{shown} and {len(paths) - 8} more"
-
-
-def _not_committed(site: Site) -> HoldfastError:
-    if site.git.is_ignored(site.plan.path):
-        return Refused(
-            f"git ignores {site.plan.path}: its marks could not be part of the commits",
-            fix=f"take it out of .gitignore, or: git add -f {site.plan.path} && git commit -m 'Add plan'",
-        )
-    if os.path.exists(os.path.join(site.git.root, site.plan.path)):
-        return Refused(f"{site.plan.path} is not committed", fix=f"git add {site.plan.path} && git commit")
-    return PlanError(site.plan.path, 0, "no such file at the tip of this branch")
-
-
 Repair = Callable[[Site, Sight], "Standing | None"]
 
 REPAIRS: dict[Action, Repair] = {
@@ -331,11 +258,11 @@ REPAIRS: dict[Action, Repair] = {
     Action.FINISH: _finish,
     Action.PUBLISH: _publish,
     Action.RESEAL: _reseal,
-    Action.REFUSE_OTHERS: _refuse_others,
-    Action.REFUSE_MOVED: _refuse_moved,
-    Action.REFUSE_OPERATION: _refuse_operation,
-    Action.REFUSE_SEVERAL: _refuse_several,
-    Action.REFUSE_DIRTY: _refuse_dirty,
+    Action.REFUSE_OTHERS: refuse.refuse_others,
+    Action.REFUSE_MOVED: refuse.refuse_moved,
+    Action.REFUSE_OPERATION: refuse.refuse_operation,
+    Action.REFUSE_SEVERAL: refuse.refuse_several,
+    Action.REFUSE_DIRTY: refuse.refuse_dirty,
     Action.FORGET: _forget,
     Action.ACCEPT: _accept,
     Action.ASK_AGENT: _ask_agent,

@@ -1,0 +1,82 @@
+"""Somebody has to decide: what was found, why it is not safe to go on, and what to type."""
+
+import os
+
+from holdfast.engine.flight import Flight
+from holdfast.engine.observe import Sight
+from holdfast.engine.site import Site
+from holdfast.errors import HoldfastError, PlanError, Refused
+
+
+def refuse_others(site: Site, sight: Sight) -> None:
+    flight = _in_flight(sight)
+    branch = flight.branch.removeprefix("refs/heads/")
+    raise Refused(
+        f"task {flight.task} of {flight.plan} is in flight in this tree, on branch {branch}",
+        fix=f"finish it first: git switch {branch} && holdfast run {flight.plan}\n"
+        f"or let go of it (its work is kept under rescue): holdfast reset {flight.task} --plan {flight.plan}",
+    )
+
+
+def refuse_moved(site: Site, sight: Sight) -> None:
+    flight = _in_flight(sight)
+    raise Refused(
+        f"task {flight.task} began at {flight.base[:12]}, and the branch has moved to {sight.tip[:12]}, "
+        "which does not contain that commit; the tree holds changes that may belong to either",
+        fix=f"commit or set aside what is yours, then: holdfast reset {flight.task}",
+    )
+
+
+def refuse_operation(site: Site, sight: Sight) -> None:
+    operation = site.workspace.operation_under_way()
+    raise Refused(
+        f"a {operation} is under way in this tree",
+        fix=f"finish it, or give it up with: git {operation} --abort",
+    )
+
+
+def refuse_several(site: Site, sight: Sight) -> None:
+    names = ", ".join(task.id for task in sight.marked)
+    raise Refused(
+        f"uncommitted changes mark several tasks done ({names}): their work cannot be told apart",
+        fix="commit each task's changes with its mark by hand, then run again",
+    )
+
+
+def refuse_dirty(site: Site, sight: Sight) -> None:
+    dirt = sight.dirt
+    groups = (
+        ("staged", dirt.staged),
+        ("changed", dirt.unstaged),
+        ("untracked", dirt.untracked),
+        ("conflicted", dirt.conflicted),
+    )
+    lines = [f"  {label}: {_some(paths)}" for label, paths in groups if paths]
+    raise Refused(
+        "the working tree has changes that are not Holdfast's:\n" + "\n".join(lines),
+        fix="one of three ways out:\n"
+        "  work elsewhere:    git worktree add ../elsewhere -b my-plan && cd ../elsewhere, then run there\n"
+        "  commit or stash:   git add -A && git commit, or git stash -u\n"
+        "  run all the same:  holdfast run --allow-dirty (makes no commits at all)",
+    )
+
+
+def _some(paths: tuple[str, ...]) -> str:
+    shown = ", ".join(paths[:8])
+    return shown if len(paths) <= 8 else f"{shown} and {len(paths) - 8} more"
+
+
+def not_committed(site: Site) -> HoldfastError:
+    if site.git.is_ignored(site.plan.path):
+        return Refused(
+            f"git ignores {site.plan.path}: its marks could not be part of the commits",
+            fix=f"take it out of .gitignore, or: git add -f {site.plan.path} && git commit -m 'Add plan'",
+        )
+    if os.path.exists(os.path.join(site.git.root, site.plan.path)):
+        return Refused(f"{site.plan.path} is not committed", fix=f"git add {site.plan.path} && git commit")
+    return PlanError(site.plan.path, 0, "no such file at the tip of this branch")
+
+
+def _in_flight(sight: Sight) -> Flight:
+    assert sight.flight is not None
+    return sight.flight
