@@ -58,6 +58,17 @@ def test_with_rollback_partial_work_goes_to_rescue_and_the_task_begins_again(nig
     assert night.repo.git("show", f"{ref}:work/half-done.txt") == "half"
 
 
+def test_with_rollback_a_repository_the_agent_made_in_the_tree_is_set_aside_whole(night: Night) -> None:
+    night.killed("agent.after", agent=AGENT + "git init -q nested; echo kept > nested/file\n")
+    result = night.run("--on-interrupt", "rollback", agent="test ! -e nested || exit 1\n" + AGENT)
+    assert result.code == 0, result.out
+    assert night.problems() == []
+    (ref,) = rescued(night.repo)
+    assert night.repo.git("show", f"{ref}:work/nested/file") == "kept"
+    (aside,) = (night.repo.path / ".git/holdfast").rglob("set-aside/*/nested")
+    assert (aside / "file").read_text() == "kept\n" and (aside / ".git/HEAD").exists()
+
+
 def test_after_a_reboot_torn_files_go_to_rescue_and_the_task_begins_again(night: Night) -> None:
     night.killed("agent.after", agent=AGENT + "echo half > half-done.txt\n")
     record = next((night.repo.path / ".git/holdfast").rglob("in-flight.json"))
