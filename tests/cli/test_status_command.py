@@ -164,12 +164,11 @@ def test_what_was_recovered_and_rescued_is_listed_with_its_command(killed: Night
     assert killed.run().code == 0
     text = status(killed).out
     assert "recovered: 1\n" in text and "in rescue: 1\n" in text
-    [command] = [line.strip() for line in text.splitlines() if line.startswith("    git archive ")]
+    [command] = [line.strip() for line in text.splitlines() if line.startswith("    holdfast rescue ")]
     kept = tmp_path / "kept"
-    kept.mkdir()
-    shell = run(("sh", "-c", command.replace("DIR", str(kept))), cwd=killed.path, env=killed.env)
-    assert shell.code == 0
-    assert (kept / "work" / "T2.txt").read_text(encoding="utf-8") == "half"
+    words = command.removeprefix("holdfast ").replace("DIR", str(kept)).split()
+    assert run((*HOLDFAST, *words), cwd=killed.path, env=killed.env).code == 0
+    assert (kept / "T2.txt").read_text(encoding="utf-8") == "half"
 
 
 def test_a_rescue_outlives_the_journal(killed: Night) -> None:

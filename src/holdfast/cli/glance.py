@@ -10,7 +10,7 @@ from holdfast.cli.place import first_readable
 from holdfast.cli.terminal import moment
 from holdfast.engine.flight import Damaged, Flight, read_flight
 from holdfast.engine.place import PlanPlace, run_id
-from holdfast.engine.rescue import PREFIX
+from holdfast.engine.rescue_format import PREFIX
 from holdfast.errors import PlanError
 from holdfast.model.plan import Plan, Task
 from holdfast.system.files import read_if_there

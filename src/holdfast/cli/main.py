@@ -28,6 +28,9 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "skip": ("Mark a task as not to be done", "holdfast.cli.tasks"),
         "reset": ("Mark a finished or skipped task as open again", "holdfast.cli.tasks"),
     },
+    "Safety": {
+        "rescue": ("List, show, restore or drop what was kept from being lost", "holdfast.cli.rescue"),
+    },
     "Setup": {
         "init": ("Write a commented holdfast.toml", "holdfast.cli.init"),
         "doctor": ("Check git, the repository and the agents, each with its fix", "holdfast.cli.doctor"),

@@ -84,5 +84,5 @@ def _rescues(subjects: dict[str, str], state: State) -> tuple[Rescue, ...]:
 
 def _restore(ref: str, subject: str) -> str:
     if subject.startswith(SNAPSHOT):
-        return f"git archive {ref} work | tar -x -C DIR"
+        return f"holdfast rescue restore {ref.rsplit('/', 1)[-1]} --into DIR"
     return f"git log {ref}"
