@@ -59,7 +59,7 @@ def test_list_says_what_is_kept_and_how_to_bring_it_back(kept: Kept) -> None:
     result = kept.rescue("list")
     assert result.code == 0, result.err
     assert f"  1  {kept.name}\n" in result.out
-    assert "task 1 was interrupted" in result.out
+    assert "task 1: partial work of an interrupted attempt" in result.out
     assert "3 files, 23 bytes, 1 left out, on main at " in result.out
     assert f"\n     holdfast rescue restore {kept.name}\n" in result.out
 
@@ -135,7 +135,7 @@ def test_show_tells_everything_about_one(kept: Kept) -> None:
     assert result.code == 0, result.err
     for line in (
         kept.refs[0],
-        "reason:   task 1 was interrupted",
+        "reason:   task 1: partial work of an interrupted attempt",
         "branch:   main",
         f"base:     {kept.repo.git('rev-parse', 'HEAD')}",
         "  M         18  README.md",
