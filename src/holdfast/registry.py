@@ -123,7 +123,8 @@ def _look_at(path: str) -> Found:
 
 
 def _as_begun(git: Git, path: str, shown: str) -> Found | None:
-    """An agent that took the plan away and was then cut off must not keep its task from being recovered."""
+    """An agent that took the plan away and was then cut off must not keep its task from being recovered, nor
+    a git call that was killed while it wrote the plan. A plan that was being added is not at the base."""
     from holdfast.engine.flight import Flight, read_flight
     from holdfast.workspaces.base import Workspace
 
@@ -131,9 +132,12 @@ def _as_begun(git: Git, path: str, shown: str) -> Found | None:
     if not isinstance(flight, Flight) or not f"{flight.plan}/".startswith(f"{shown}/"):
         return None
     if flight.plan == shown:
-        return Found(path, None, git.blob(f"{flight.base}:{shown}"))
-    names = git.text("ls-tree", "--name-only", f"{flight.base}:{shown}", expect=(0, 128))
-    return Found(path, tuple(names.splitlines()), None)
+        at_tip, at_base = git.objects([f"HEAD:{shown}", f"{flight.base}:{shown}"])
+        return Found(path, None, at_base if at_tip is None else at_tip)
+    for commit in ("HEAD", flight.base):
+        if names := git.text("ls-tree", "--name-only", f"{commit}:{shown}", expect=(0, 128)):
+            return Found(path, tuple(names.splitlines()), None)
+    return None
 
 
 def _unknown_kind(shown: str, found: Found) -> UsageError:

@@ -149,9 +149,10 @@ def _plan_now(git: Git, place: PlanPlace) -> Document:
     What the agent of a task in flight made of the plan does not count, nor can it keep us from going on.
     """
     flight = read_flight(Workspace(git, "").tree_state)
-    if isinstance(flight, Flight) and flight.plan == place.path:
-        return first_readable(place, *git.objects([f"HEAD:{place.path}", f"{flight.base}:{place.path}"]))
     in_tree = read_if_there(os.path.join(git.root, place.path))
+    if isinstance(flight, Flight) and flight.plan == place.path:
+        committed = git.objects([f"HEAD:{place.path}", f"{flight.base}:{place.path}"])
+        return first_readable(place, *committed, in_tree)  # the last: while the plan itself is being added
     return first_readable(place, git.blob(f"HEAD:{place.path}") if in_tree is None else in_tree)
 
 

@@ -16,7 +16,7 @@ from holdfast.engine.site import Site
 from holdfast.errors import GitError, TaskFailure
 from holdfast.model.plan import Document
 from holdfast.system import faults, files
-from holdfast.system.git import Change
+from holdfast.system.git import Change, GitKilled
 
 HOOK_ROUNDS = 2
 PLAIN_FILE = "100644"
@@ -91,8 +91,9 @@ def prepare_index(site: Site, base: str) -> None:
 def drop_private_index(site: Site) -> None:
     """Before it is written anew: it may be a second name of the user's index (see land), which must not
     be written through."""
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(site.private_index)
+    for path in (site.private_index, f"{site.private_index}.lock"):  # the lock: of a git call that was killed
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
 
 
 def seal(
@@ -139,6 +140,8 @@ def _stage(site: Site, contents: Contents, plan_blob: str) -> Staged:
         paths = () if contents.only is None else ("--", *contents.only)
         try:
             site.git.run("add", "--all", *paths, index=site.private_index)
+        except GitKilled:
+            raise
         except GitError as error:
             words = error.stderr or error.message
             raise Rejected("git cannot add the changes", f"`git add --all` failed:\n{words}") from error

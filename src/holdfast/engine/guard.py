@@ -87,7 +87,8 @@ def clear_locks(site: Site, *, ours_alone: bool = False) -> list[str]:
 
     `ours_alone` leaves those that a git call of the user's could have made.
     """
-    paths = _own_ref_locks(site) if ours_alone else [*_own_ref_locks(site), *_shared_locks(site)]
+    ours = [*_own_ref_locks(site), *_own_index_locks(site)]
+    paths = ours if ours_alone else [*ours, *_shared_locks(site)]
     moved = []
     for path in _still_there(paths):
         aside = os.path.join(
@@ -115,6 +116,13 @@ def _still_there(paths: list[str]) -> list[str]:
 def _own_ref_locks(site: Site) -> list[str]:
     below = os.path.join(site.git.common_dir, "refs", "holdfast")
     return [os.path.join(d, n) for d, _, names in os.walk(below) for n in names if n.endswith(".lock")]
+
+
+def _own_index_locks(site: Site) -> list[str]:
+    """Of the private index and of the one that rescue builds its tree in."""
+    state = site.workspace.tree_state
+    names = os.listdir(state) if os.path.isdir(state) else []
+    return [os.path.join(state, name) for name in names if name.endswith(".lock")]
 
 
 def _shared_locks(site: Site) -> list[str]:

@@ -14,7 +14,7 @@ from holdfast.engine.site import Site
 from holdfast.errors import GitError, PlanError, Refused
 from holdfast.model.plan import Status
 from holdfast.system import clock, faults, files
-from holdfast.system.git import ABSENT
+from holdfast.system.git import ABSENT, GitKilled
 
 INDEX_PATIENCE = 10.0
 
@@ -71,6 +71,8 @@ def drop_helpers(site: Site) -> None:
 def _drop(site: Site, helpers: Mapping[str, str]) -> None:
     try:
         site.git.delete_refs(helpers, fault="helpers")
+    except GitKilled:
+        raise
     except GitError:
         drop_helpers(site)  # the agent got at them
     clear_flight(site.workspace.tree_state)
@@ -120,12 +122,18 @@ def _bring_plan(site: Site, plan: PlanBytes, index: str) -> None:
     """The plan in the tree: as committed, or, if somebody edited it since, with the new marks added."""
     path = os.path.join(site.git.root, site.plan.path)
     in_tree = files.read_if_there(path) if os.path.isfile(path) else None
-    if in_tree in (None, plan.before, plan.after) or _same_but_for_filters(site, index):
+    ours = in_tree is None or in_tree == plan.before or _torn(in_tree, plan)
+    if ours or _same_but_for_filters(site, index):
         site.git.run("checkout-index", "--force", "--index", "--", site.plan.path, index=index)
         files.flush(site.git.root, [site.plan.path])
     elif in_tree is not None:
         _carry_marks(site, path, in_tree, plan.before, plan.after)
     faults.point("plan.synced")
+
+
+def _torn(in_tree: bytes, plan: PlanBytes) -> bool:
+    """git writes the file in place: killed in the middle it leaves the beginning of it, or nothing."""
+    return plan.after.startswith(in_tree)
 
 
 def _same_but_for_filters(site: Site, index: str) -> bool:

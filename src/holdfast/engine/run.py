@@ -23,10 +23,10 @@ from holdfast.model.plan import Document, Plan, Task
 from holdfast.model.policy import Commits
 from holdfast.model.state import State
 from holdfast.system import clock
-from holdfast.system.git import RefMoved
+from holdfast.system.git import GitKilled, RefMoved
 
-MOST_MOVES = 20
-"""How often somebody may move the branch under a running task before we ask them to stop."""
+MOST_SURPRISES = 20
+"""How often somebody may move the branch under a task, or kill a git call of ours, before we give up."""
 STOPPED = "partial work of a stopped attempt"
 
 
@@ -35,12 +35,15 @@ def run(site: Site, history: State) -> Plan:
     end_leftovers(site)
     if site.policy.allow_dirty:
         return _run_without_commits(site, history)
-    for _ in range(MOST_MOVES):
+    for _ in range(MOST_SURPRISES):
         try:
             return _run_to_the_end(site, history, recover(site))
-        except RefMoved as moved:
-            site.record(events.Noticed(f"{moved.message}: somebody else moved it; looking again"))
-    raise TaskFailure("the branch keeps moving under its tasks", fix="let one of you work at a time")
+        except (RefMoved, GitKilled) as surprise:
+            site.record(events.Noticed(f"{surprise.message}; looking again"))
+    raise TaskFailure(
+        "somebody keeps moving the branch or killing git calls under the run",
+        fix="find out who (the notes above say what happened), then run again",
+    )
 
 
 def _run_to_the_end(site: Site, history: State, standing: Standing) -> Plan:

@@ -49,6 +49,10 @@ class RefMoved(GitError):
     """A compare-and-swap found another value than the one we last saw."""
 
 
+class GitKilled(GitError):
+    """A git call was killed, which says nothing of what it did, and its lock files may still be there."""
+
+
 class Change(NamedTuple):
     """One path that differs between a commit and an index."""
 
@@ -115,6 +119,8 @@ class Git:
         environment = {**self._environment, "GIT_INDEX_FILE": index} if index else self._environment
         argv = ["git", "-C", self.root, "--no-optional-locks", *_OPTIONS, *arguments]
         done = capture(argv, env=environment, stdin=stdin, own_group=not terminal)
+        if done.code < 0:
+            raise GitKilled(f"git {arguments[0]} was killed by signal {-done.code}")
         if done.code not in expect:
             words = done.err.decode("utf-8", "replace").strip()
             raise GitError(f"git {arguments[0]} failed ({done.code}): {words}", stderr=words)
@@ -213,6 +219,8 @@ class Git:
         faults.point(f"{fault}.before")
         try:
             self.run("update-ref", "-m", f"holdfast: {reason}", "--create-reflog", ref, new, old)
+        except GitKilled:
+            raise
         except GitError as error:
             found = self.resolve(ref) or ABSENT
             if found not in (old, new):
