@@ -19,3 +19,13 @@ def repo(tmp_path: Path, environment: dict[str, str]) -> Repo:
 def cli(repo: Repo) -> Cli:
     """`holdfast` in the scratch repository, unless told another directory."""
     return Cli(repo.path, repo.env)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The figures of the sweeps; here because it is the only conftest a parallel run's main process reads."""
+    from proof.table import table
+
+    reports = [r for name in ("passed", "failed") for r in terminalreporter.stats.get(name, [])]
+    rows = [value for r in reports for name, value in r.user_properties if name == "sweep"]
+    for line in table(rows):
+        terminalreporter.write_line(line)

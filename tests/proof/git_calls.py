@@ -1,0 +1,67 @@
+"""The sweep over git calls: a `git` first on PATH that counts the runner's calls and spoils the Nth.
+
+Portable: nothing but a POSIX shell. Agents, gates and hooks use git too; theirs are told by their token and
+passed through.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+from proof.scene import Scene
+from proof.sweep import Struck
+from scratch import Result
+
+WAYS = {
+    "kill before": "kill -9 $PPID; exit 1",
+    "kill during": 'kill -9 $PPID; sleep 0.1; exec {git} "$@"',
+    "kill after": '{git} "$@"; code=$?; kill -9 $PPID; exit $code',
+    "fail": 'echo "fatal: spoilt by the test" >&2; exit 128',
+}
+"""What becomes of the chosen call. `during`: the runner dies, its git lives on for a while."""
+
+_WRAPPER = """\
+#!/bin/sh
+test -z "$HOLDFAST_TOKEN" || exec {git} "$@"
+read -r count < "{count}"
+count=$((count + 1))
+echo $count > "{count}"
+test $count = "$SPOILT_CALL" || exec {git} "$@"
+echo "$*" > "{hit}"
+{way}
+"""
+
+
+def count_calls(scene: Scene) -> int:
+    result = _run(scene, 0, "fail")
+    assert result.code == 0, result.out + result.err
+    return int((scene.root / "git-calls").read_text())
+
+
+def strike_call(way: str, scene: Scene, point: int) -> Struck:
+    result = _run(scene, point, way)
+    hit = scene.root / "git-hit"
+    where = f"{way}: git {_without_options(hit.read_text())}" if hit.exists() else ""
+    return Struck(result.code, result.out + result.err, where)
+
+
+def _run(scene: Scene, point: int, way: str) -> Result:
+    directory = scene.root / "bin"
+    directory.mkdir(exist_ok=True)
+    count = scene.root / "git-calls"
+    count.write_text("0\n")
+    _write_wrapper(directory / "git", count, scene.root / "git-hit", way)
+    path = f"{directory}{os.pathsep}{scene.repo.env['PATH']}"
+    result = scene.run(PATH=path, SPOILT_CALL=str(point))
+    shutil.rmtree(directory)
+    return result
+
+
+def _write_wrapper(path: Path, count: Path, hit: Path, way: str) -> None:
+    git = shutil.which("git")
+    path.write_text(_WRAPPER.format(git=git, count=count, hit=hit, way=WAYS[way].format(git=git)))
+    path.chmod(0o755)
+
+
+def _without_options(words: str) -> str:
+    return " ".join(w for w in words.split() if w != "-c" and "=" not in w)[:200].strip()

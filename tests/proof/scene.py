@@ -1,0 +1,92 @@
+"""What a sweep acts on: a repository with a plan, things of the user's, the test agent and its ledger.
+
+A scene lives below one directory, so copying that directory gives a fresh one.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from invariants import AGENT, Expectation, belongings
+from scratch import HOLDFAST, Repo, Result, hermetic_environment, run, scratch_repo
+
+PLAN = "# Plan\n\n- [ ] First thing\n- [ ] Second thing\n"
+TASKS = ("1.1", "1.2")
+UNRULY = AGENT.replace("<SUCCESS>", "$(git add -A && git commit -qm mine)<SUCCESS>")
+"""Commits its work itself, which is not its business."""
+RUN, RUN_UNRULY = (
+    (*HOLDFAST, "run", "plan.md", "--trunk", "--agent-cmd", agent, "--verify", "test -d shared")
+    for agent in (AGENT, UNRULY)
+)
+CARELESS = (sys.executable, "-P", str(Path(__file__).parent / "careless.py"), "plan.md", AGENT)
+ROLLBACK = ("--on-interrupt", "rollback")
+
+
+class Scene(NamedTuple):
+    root: Path
+    base: str
+    belongings: Mapping[str, object]
+    command: tuple[str, ...]
+    tasks: tuple[str, ...]
+    """Whose commits there will be; "" is the plan's own."""
+
+    @property
+    def ledger(self) -> Path:
+        return self.root / "ledger"
+
+    @property
+    def repo(self) -> Repo:
+        return Repo(
+            self.root / "repo", {**hermetic_environment(self.root / "home"), "LEDGER": str(self.ledger)}
+        )
+
+    @property
+    def expected(self) -> Expectation:
+        return Expectation("plan.md", self.tasks, self.base, self.ledger, self.belongings)
+
+    def run(self, *before: str, **env: str) -> Result:
+        """The command, the same every time; `before` are words to put before it."""
+        return run((*before, *self.command), cwd=self.repo.path, env={**self.repo.env, **env}, timeout=90.0)
+
+    def holdfast(self, *words: str) -> Result:
+        return run((*HOLDFAST, *words), cwd=self.repo.path, env=self.repo.env)
+
+    def copy(self, root: Path) -> "Scene":
+        shutil.copytree(self.root, root, symlinks=True)
+        return self._replace(root=root)
+
+
+def make_scene(root: Path, command: tuple[str, ...] = RUN) -> Scene:
+    """The plan is committed, the tree is clean."""
+    scene = make_scene_with_new_plan(root, command)
+    scene.repo.git("add", "plan.md")
+    base = scene.repo.commit("Add the plan")
+    return scene._replace(base=base, tasks=TASKS)
+
+
+def make_scene_with_new_plan(root: Path, command: tuple[str, ...] = RUN) -> Scene:
+    """git does not know the plan yet: it becomes the run's first commit, one that is no task's."""
+    repo = scratch_repo(root / "repo", hermetic_environment(root / "home"))
+    for sample in (repo.path / ".git/hooks").glob("*.sample"):
+        sample.unlink()  # they only slow every copy down
+    _give_the_user_things(repo)
+    repo.write("plan.md", PLAN)
+    base = repo.git("rev-parse", "HEAD")
+    return Scene(root, base, belongings(repo, "refs/heads/main"), command, ("", *TASKS))
+
+
+def _give_the_user_things(repo: Repo) -> None:
+    """A stash, a branch, a tag, a setting, a hook and an ignored file: none of our business."""
+    repo.write(".gitignore", "*.env\n")
+    repo.write("secret.env", "of the user\n")
+    repo.commit("Ignore")
+    repo.write("README.md", "# Stashed\n")
+    repo.git("stash")
+    repo.git("branch", "other")
+    repo.git("tag", "-m", "A tag", "v1")
+    repo.git("config", "user.something", "else")
+    hook = repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n")
+    os.chmod(hook, 0o755)
