@@ -27,5 +27,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
     reports = [r for name in ("passed", "failed") for r in terminalreporter.stats.get(name, [])]
     rows = [value for r in reports for name, value in r.user_properties if name == "sweep"]
-    for line in table(rows):
+    controls = [value for r in reports for name, value in r.user_properties if name == "control"]
+    for line in table(rows, controls):
         terminalreporter.write_line(line)

@@ -1,15 +1,19 @@
 """Does the sweep bite? A runner as they are often written must fail it at most points."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from proof.scene import CARELESS, make_scene
-from proof.sweep import look, sweep
+from proof.sweep import Verdict, look, sweep
 from proof.sweeps import prepare
 from proof.system_calls import why_not
 
-STRIDE = 7
+FAILS_AT_LEAST = 0.6
+SAMPLE = 15
+SAMPLE_FAILS_AT_LEAST = 1 / 3
+"""A dozen points tell that it bites, not how much: their share lies well apart from that of all."""
 
 
 def test_the_careless_runner_is_fine_as_long_as_nothing_dies(arena: Path) -> None:
@@ -20,20 +24,29 @@ def test_the_careless_runner_is_fine_as_long_as_nothing_dies(arena: Path) -> Non
 
 
 @pytest.mark.crash
-def test_the_careless_runner_fails_at_most_points(arena: Path) -> None:
-    assert _share_of_failures(arena, 1) >= 0.6
+def test_the_careless_runner_fails_at_most_points(
+    arena: Path, record_property: Callable[[str, object], None]
+) -> None:
+    verdicts = _swept(arena, 1)
+    failed = sum(map(_broken, verdicts))
+    record_property("control", [failed, len(verdicts)])
+    assert failed / len(verdicts) >= FAILS_AT_LEAST
 
 
-def test_the_careless_runner_fails_in_a_sample_too(arena: Path) -> None:
-    """With a wider margin: a sample may hit more of the points at which nothing much is under way."""
-    assert _share_of_failures(arena, STRIDE) >= 0.4
+def test_the_careless_runner_fails_at_many_points_of_a_sample(arena: Path) -> None:
+    verdicts = _swept(arena, SAMPLE)
+    assert sum(map(_broken, verdicts)) / len(verdicts) >= SAMPLE_FAILS_AT_LEAST
 
 
-def _share_of_failures(arena: Path, stride: int) -> float:
+def _swept(arena: Path, stride: int) -> list[Verdict]:
     reason = why_not(arena)
     if reason:
         pytest.skip(reason)
     template = make_scene(arena / "template", CARELESS)
     strike, points = prepare("system calls", template)["everything"]
-    verdicts = sweep(template, strike, points[::stride], arena)
-    return sum(bool(v.problems) for v in verdicts) / len(verdicts)
+    return sweep(template, strike, points[::stride], arena)
+
+
+def _broken(verdict: Verdict) -> bool:
+    """Stack traces and odd exit codes are not held against it: it has lost, repeated or blocked something."""
+    return any(not problem.startswith(("I11", "it said")) for problem in verdict.problems)
