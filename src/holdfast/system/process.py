@@ -211,7 +211,7 @@ class _Supervised:
                     start_new_session=True,
                     bufsize=0,
                 )
-        except BaseException:
+        except OSError:
             os.close(self._control)
             os.close(self._status)
             raise
