@@ -125,7 +125,8 @@ def test_a_child_left_behind_is_ended_before_the_gates(
 ) -> None:
     ghost = tmp_path / "ghost"
     child = f"import os,time\\nos.setsid()\\nwhile 1: open('{ghost}','a').write('x'); time.sleep(0.01)"
-    agent = WORK + f'env -i {sys.executable} -c "$(printf "{child}")" > /dev/null 2>&1 & sleep 0.3'
+    haunt = f'env -i {sys.executable} -c "$(printf "{child}")" > /dev/null 2>&1 & '
+    agent = f"{WORK}{haunt}while ! test -s {ghost}; do sleep 0.05; done"
     result = run(cli, agent, "--only", "1")
     assert result.code == 0, result.err
     assert "left 1 process running; ended" in result.out
@@ -272,7 +273,8 @@ def test_kill_9_of_the_runner_takes_the_agents_whole_tree_with_it(
 ) -> None:
     ready, ghost = tmp_path / "ready", tmp_path / "ghost"
     child = f"import os,time\\nos.setsid()\\nwhile 1: open('{ghost}','a').write('x'); time.sleep(0.01)"
-    agent = WORK + f'env -i {sys.executable} -c "$(printf "{child}")" & sleep 0.3; touch {ready}; sleep 100'
+    haunt = f'env -i {sys.executable} -c "$(printf "{child}")" & '
+    agent = f"{WORK}{haunt}while ! test -s {ghost}; do sleep 0.05; done; touch {ready}; sleep 100"
     process = started(repo, agent, ready)
     process.kill()
     process.wait()

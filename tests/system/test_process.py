@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -21,17 +20,23 @@ from holdfast.system.process import (
     supervise,
 )
 
+UP = b"up\n"
+"""As the last argument of `run`: ask for a stop when the program has said this."""
+
 
 def run(
-    script: str, tmp_path: Path, limits: Limits | None = None, stops: Stops | None = None, stdin: str = ""
+    script: str, tmp_path: Path, limits: Limits | None = None, stop_at: bytes = b"", stdin: str = ""
 ) -> tuple[Ended, bytes, bytes]:
     said = {1: b"", 2: b""}
+    stops = Stops()
 
     def heard(stream: int, chunk: bytes) -> None:
         said[stream] += chunk
+        if stop_at and said[1] == stop_at:
+            stops.request(signal.SIGINT)
 
     program = Program(("/bin/sh", "-c", script), str(tmp_path), dict(os.environ), stdin)
-    ended = supervise(program, limits or Limits(30), stops or Stops(), heard)
+    ended = supervise(program, limits or Limits(30), stops, heard)
     return ended, said[1], said[2]
 
 
@@ -105,21 +110,28 @@ def test_output_postpones_the_idle_deadline(tmp_path: Path) -> None:
 
 
 def test_sigterm_comes_first_so_that_a_program_can_clean_up(tmp_path: Path) -> None:
-    ended, out, _ = run("trap 'echo bye; exit 0' TERM; sleep 60 & wait", tmp_path, Limits(0.3, grace=10))
-    assert ended.why == "timeout"
-    assert out == b"bye\n"
+    ended, out, _ = run(
+        "trap 'echo bye; exit 0' TERM; echo up; sleep 60 & wait", tmp_path, Limits(60, grace=60), UP
+    )
+    assert ended.why == "stopped"
+    assert out == b"up\nbye\n"
 
 
 def test_sigkill_follows_when_sigterm_is_ignored(tmp_path: Path) -> None:
-    ended, _, _ = run("trap '' TERM; while :; do sleep 0.1; done", tmp_path, Limits(0.2, grace=0.3))
-    assert (ended.why, ended.signal) == ("timeout", signal.SIGKILL)
+    stubborn = "trap '' TERM; echo up; while :; do sleep 0.1; done"
+    ended, _, _ = run(stubborn, tmp_path, Limits(60, grace=0.3), UP)
+    assert (ended.why, ended.signal) == ("stopped", signal.SIGKILL)
 
 
-def test_a_stop_request_ends_it_and_a_second_shortens_the_grace(tmp_path: Path) -> None:
+def test_a_second_stop_request_shortens_the_grace(tmp_path: Path) -> None:
     stops = Stops()
-    threading.Timer(0.3, lambda: stops.request(signal.SIGINT)).start()
-    threading.Timer(0.6, lambda: stops.request(signal.SIGINT)).start()
-    ended, _, _ = run("trap '' TERM; while :; do sleep 0.1; done", tmp_path, Limits(60, grace=600), stops)
+
+    def heard(stream: int, chunk: bytes) -> None:
+        stops.request(signal.SIGINT)
+
+    stubborn = "trap 'echo no' TERM; echo up; while :; do sleep 0.1; done"
+    program = Program(("/bin/sh", "-c", stubborn), str(tmp_path), dict(os.environ))
+    ended = supervise(program, Limits(60, grace=600), stops, heard)
     assert (ended.why, ended.signal) == ("stopped", signal.SIGKILL)
     assert stops.signal_number == signal.SIGINT
 
