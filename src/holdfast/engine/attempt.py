@@ -9,7 +9,7 @@ from holdfast.engine.agent_run import Try, run_agent
 from holdfast.engine.commit import Contents, Rejected, Sealed, prepare_index, seal
 from holdfast.engine.flight import Flight, read_flight, write_flight
 from holdfast.engine.hooks import HookRun
-from holdfast.engine.message import default_message, task_trailers
+from holdfast.engine.message import task_trailers
 from holdfast.engine.observe import moved_by_agent_alone
 from holdfast.engine.site import Site, stopped
 from holdfast.gates.base import Inspection
@@ -174,8 +174,8 @@ def _seal(site: Site, flight: Flight, this: Try, outcome: Outcome) -> Sealed:
     contents = Contents(
         base=flight.base,
         plan=site.plan.dialect.mark(this.plan, this.task.id, Status.COMPLETED),
-        message=outcome.message or default_message(this.task),
-        trailers=task_trailers(site.plan.path, this.task, site.run, this.number),
+        message=outcome.message or site.plan.dialect.message(this.task),
+        trailers=task_trailers(site.plan, this.task, site.run, this.number),
         token=flight.token,
         plan_at_base=this.plan.data,
     )

@@ -1,5 +1,6 @@
 """The commit message: the agent's words or a plain sentence, and our trailers below them."""
 
+from holdfast.engine.place import PlanPlace
 from holdfast.model.plan import Task
 
 PLAN, TASK, KEY, RUN, ATTEMPT = (
@@ -11,12 +12,9 @@ PLAN, TASK, KEY, RUN, ATTEMPT = (
 )
 
 
-def task_trailers(plan: str, task: Task, run: str, attempt: int) -> dict[str, str]:
-    return {PLAN: plan, TASK: task.id, KEY: task.key, RUN: run, ATTEMPT: str(attempt)}
-
-
-def default_message(task: Task) -> str:
-    return f"[holdfast] Complete task {task.id}: {task.title}"
+def task_trailers(plan: PlanPlace, task: Task, run: str, attempt: int) -> dict[str, str]:
+    ours = {PLAN: plan.path, TASK: task.id, KEY: task.key, RUN: run, ATTEMPT: str(attempt)}
+    return {**plan.dialect.trailers(task), **ours}
 
 
 def with_trailers(message: str, trailers: dict[str, str]) -> str:

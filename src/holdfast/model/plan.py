@@ -77,6 +77,12 @@ class Document(NamedTuple):
 
     data: bytes
     plan: Plan
+    beside: tuple[tuple[str, bytes], ...] = ()
+    """Other files the plan is made of: path from the repository's root, and bytes; only those that exist."""
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        return {self.plan.path: self.data, **dict(self.beside)}
 
 
 def task_key(title: str) -> str:

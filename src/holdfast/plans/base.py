@@ -3,9 +3,12 @@
 Pure text to text. Whoever calls looks at the file system and hands in what it found.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from holdfast.model.plan import Document, Status
+from holdfast.model.plan import Document, Status, Task
+
+NOTHING: Mapping[str, bytes] = {}
 
 
 class Found(NamedTuple):
@@ -21,27 +24,111 @@ class Found(NamedTuple):
 
 class Recognised(NamedTuple):
     file: str
-    """The file with the marks: a name inside the directory, or "" when the path is that file."""
+    """The plan file: a name inside the directory, or "" when the path is that file."""
     name: str
     """What people call this plan."""
 
 
+class Criterion(NamedTuple):
+    text: str
+    met: bool
+
+
+class Attempted(NamedTuple):
+    """One attempt of a task, as a tool's own history wants it."""
+
+    number: int
+    started: str
+    """RFC 3339, UTC."""
+    ended: str
+    error: str = ""
+    """Why it failed; "" for the one that held."""
+
+
+class Completion(NamedTuple):
+    """What is known of a task whose commit is about to be made, or was made and is read back from git."""
+
+    task: str
+    at: str
+    """RFC 3339, UTC."""
+    base: str
+    """The commit it was built on."""
+    branch: str
+    """Short name of the branch it lands on."""
+    baseline: str = ""
+    """Where the run began: the parent of the first task's commit."""
+    attempts: tuple[Attempted, ...] = ()
+    """The last is the one that held. Lost with the journal, but for that one."""
+    criteria: tuple[Criterion, ...] = ()
+    commit: str = ""
+    """Its own commit, "" while that is being made: a commit cannot name itself."""
+
+
 class Dialect(Protocol):
+    """Subclass it: what most dialects do not need has an answer here."""
+
     @property
     def name(self) -> str: ...
+
+    @property
+    def preset(self) -> Mapping[str, str | int | float | bool]:
+        """Settings this dialect prefers, by their key in the configuration file."""
+        return {}
 
     def recognise(self, found: Found) -> Recognised | None:
         """Is this ours? A path that is ours but incomplete raises PlanError saying what is missing."""
         ...
 
-    def read(self, data: bytes, path: str, name: str) -> Document:
-        """Parse, or raise PlanError with line and fix. Never returns a plan without tasks."""
+    def needs(self, data: bytes, path: str) -> tuple[str, ...]:
+        """Other files that `read` wants to see, as paths from the repository's root like `path` itself."""
+        return ()
+
+    def keeps(self, path: str) -> tuple[str, ...]:
+        """Files beside the plan that only Holdfast writes: those `mark`, `complete` and `finish` may change.
+
+        They need not exist. `marks_in` is one of them, or the plan itself.
+        """
+        return ()
+
+    def marks_in(self, path: str) -> str:
+        """The file that says which tasks are done."""
+        return path
+
+    def read(self, data: bytes, path: str, name: str, beside: Mapping[str, bytes] = NOTHING) -> Document:
+        """Parse, or raise PlanError with line and fix. Never returns a plan without tasks.
+
+        `beside` holds the files of `needs` and `keeps` that exist; they become part of the document.
+        """
         ...
 
     def mark(self, document: Document, task_id: str, status: Status) -> Document:
-        """The same document with one task's status changed and nothing else."""
+        """The same document with one task's status changed and nothing else; the way back gives the bytes."""
         ...
+
+    def complete(self, document: Document, done: Completion) -> Document:
+        """The task marked, and whatever else the tool's own files say about a task that is done."""
+        return self.mark(document, done.task, Status.COMPLETED)
+
+    def finish(self, document: Document, landed: Mapping[str, Completion]) -> Document:
+        """What is left to say once every task is settled; the same document when there is nothing."""
+        return document
+
+    def recover(self, document: Document) -> Document:
+        """Statuses that a dead run of the tool left behind, put right before ours begins."""
+        return document
+
+    def message(self, task: Task) -> str:
+        """The commit message when the agent suggests none."""
+        return f"[holdfast] Complete task {task.id}: {task.title}"
+
+    def trailers(self, task: Task) -> Mapping[str, str]:
+        """Trailers of the tool's own, beside ours."""
+        return {}
+
+    def finish_message(self, document: Document) -> str:
+        """Of the commit with what `finish` changed, where there is something."""
+        return f"[holdfast] Complete plan: {document.plan.name}"
 
     def companions(self, found: Found) -> tuple[str, ...]:
         """Names beside the plan file that must be committed before a run; often none."""
-        ...
+        return ()

@@ -1,8 +1,10 @@
 """i2code idea directories: Markdown plans whose tasks are `- [ ] **Task 1.1: Title**` items in threads."""
 
+from collections.abc import Mapping
+
 from holdfast.errors import PlanError
 from holdfast.model.plan import Document, Plan, Status
-from holdfast.plans.base import Found, Recognised
+from holdfast.plans.base import NOTHING, Dialect, Found, Recognised
 from holdfast.plans.lines import refuse_hidden_tasks
 from holdfast.plans.marks import mark_box
 from holdfast.plans.taskless import no_tasks
@@ -11,7 +13,7 @@ from holdfast.plans.validate import validate
 EXAMPLE = "`- [ ] **Task 1.1: Title**`"
 
 
-class I2code:
+class I2code(Dialect):
     @property
     def name(self) -> str:
         return "i2code"
@@ -27,7 +29,7 @@ class I2code:
 
         return Recognised("", name.removesuffix("-plan.md")) if looks_like_threads(found.data) else None
 
-    def read(self, data: bytes, path: str, name: str) -> Document:
+    def read(self, data: bytes, path: str, name: str, beside: Mapping[str, bytes] = NOTHING) -> Document:
         from holdfast.plans.threads import read_threads, scan_unwrapped  # see recognise
 
         scan = scan_unwrapped(data, path)

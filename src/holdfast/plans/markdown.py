@@ -1,8 +1,10 @@
 """Plain Markdown: every top-level list item with a box is a task. Holdfast's own default."""
 
+from collections.abc import Mapping
+
 from holdfast.errors import PlanError
 from holdfast.model.plan import Document, Plan, Status, Task
-from holdfast.plans.base import Found, Recognised
+from holdfast.plans.base import NOTHING, Dialect, Found, Recognised
 from holdfast.plans.boxes import STATUS_OF, body_text, steps_in
 from holdfast.plans.fields import read_fields
 from holdfast.plans.lines import is_box_item, refuse_hidden_tasks, scan_lines
@@ -15,7 +17,7 @@ from holdfast.plans.validate import validate
 EXAMPLE = "`- [ ] Add the parser`"
 
 
-class Markdown:
+class Markdown(Dialect):
     @property
     def name(self) -> str:
         return "markdown"
@@ -31,7 +33,7 @@ class Markdown:
             return Recognised("", stem)
         return None
 
-    def read(self, data: bytes, path: str, name: str) -> Document:
+    def read(self, data: bytes, path: str, name: str, beside: Mapping[str, bytes] = NOTHING) -> Document:
         scan = scan_lines(data, path)
         refuse_hidden_tasks(scan, path)
         outline = read_outline(scan.lines, path)
@@ -42,9 +44,6 @@ class Markdown:
 
     def mark(self, document: Document, task_id: str, status: Status) -> Document:
         return mark_box(document, task_id, status, with_steps=False)
-
-    def companions(self, found: Found) -> tuple[str, ...]:
-        return ()
 
 
 def _has_box(data: bytes) -> bool:
