@@ -39,12 +39,14 @@ class Expectation(NamedTuple):
     ledger: Path
     belongings: Mapping[str, object] | None = None
     """What `belongings` said before the run, where that matters."""
+    trailer: str = "Holdfast-Task"
+    """What tells whose commit one is."""
 
 
 def broken_invariants(repo: Repo, expected: Expectation) -> list[str]:
     """Every broken promise as a sentence; empty is good."""
     commits = repo.git("rev-list", "--reverse", f"{expected.base}..HEAD").split()
-    owners = [_trailer(repo, commit, "Holdfast-Task") for commit in commits]
+    owners = [_trailer(repo, commit, expected.trailer) for commit in commits]
     problems = _one_commit_each(owners, expected)
     for commit, task in zip(commits, owners, strict=True):
         problems += _commit_holds_its_task_alone(repo, commit, task, expected.plan)

@@ -17,9 +17,15 @@ PLAN = "# Plan\n\n- [ ] First thing\n- [ ] Second thing\n"
 TASKS = ("1.1", "1.2")
 UNRULY = AGENT.replace("<SUCCESS>", "$(git add -A && git commit -qm mine)<SUCCESS>")
 """Commits its work itself, which is not its business."""
-RUN, RUN_UNRULY = (
-    (*HOLDFAST, "run", "plan.md", "--trunk", "--agent-cmd", agent, "--verify", "test -d shared")
-    for agent in (AGENT, UNRULY)
+COMMITTING = AGENT.replace(
+    "<SUCCESS>",
+    '$(sed -i "$((2 + ${HOLDFAST_TASK_ID#1.}))s/\\[ \\]/[x]/" plan.md && git add -A && '
+    'git commit -qm "Do it" -m "Task: $HOLDFAST_TASK_ID")<SUCCESS>',
+)
+"""Marks the task and commits its work itself, as it is asked to with `--commits agent`."""
+RUN, RUN_UNRULY, RUN_COMMITTING = (
+    (*HOLDFAST, "run", "plan.md", "--trunk", "--agent-cmd", agent, "--verify", "test -d shared", *more)
+    for agent, *more in ((AGENT,), (UNRULY,), (COMMITTING, "--commits", "agent"))
 )
 CARELESS = (sys.executable, "-P", str(Path(__file__).parent / "careless.py"), "plan.md", AGENT)
 ROLLBACK = ("--on-interrupt", "rollback")
@@ -32,6 +38,7 @@ class Scene(NamedTuple):
     command: tuple[str, ...]
     tasks: tuple[str, ...]
     """Whose commits there will be; "" is the plan's own."""
+    trailer: str = "Holdfast-Task"
 
     @property
     def ledger(self) -> Path:
@@ -45,7 +52,7 @@ class Scene(NamedTuple):
 
     @property
     def expected(self) -> Expectation:
-        return Expectation("plan.md", self.tasks, self.base, self.ledger, self.belongings)
+        return Expectation("plan.md", self.tasks, self.base, self.ledger, self.belongings, self.trailer)
 
     def run(self, *before: str, **env: str) -> Result:
         """The command, the same every time; `before` are words to put before it."""
@@ -65,6 +72,10 @@ def make_scene(root: Path, command: tuple[str, ...] = RUN) -> Scene:
     scene.repo.git("add", "plan.md")
     base = scene.repo.commit("Add the plan")
     return scene._replace(base=base, tasks=TASKS)
+
+
+def make_scene_with_agents_commits(root: Path) -> Scene:
+    return make_scene(root, RUN_COMMITTING)._replace(trailer="Task")
 
 
 def make_scene_with_new_plan(root: Path, command: tuple[str, ...] = RUN) -> Scene:

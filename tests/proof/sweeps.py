@@ -7,13 +7,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from proof import fault_points, git_calls, system_calls
-from proof.scene import ROLLBACK, RUN_UNRULY, Scene, make_scene, make_scene_with_new_plan
+from proof.scene import (
+    ROLLBACK,
+    RUN_UNRULY,
+    Scene,
+    make_scene,
+    make_scene_with_agents_commits,
+    make_scene_with_new_plan,
+)
 from proof.sweep import Strike
 
 MODES = {"resume": (), "rollback": ROLLBACK}
 SCENES: dict[str, Callable[[Path], Scene]] = {
     "plain": make_scene,
     "new plan": make_scene_with_new_plan,
+    "agent commits": make_scene_with_agents_commits,
     "unruly agent": lambda root: make_scene(root, RUN_UNRULY),
 }
 

@@ -14,7 +14,9 @@ PARTS = 8
 SAMPLE = {"fault points": 8, "git calls": 31, "system calls": 210}
 """Of how many points the short version takes one; each way and mode begins at another."""
 COMBINATIONS = [(kind, way, mode) for kind in WAYS for way in WAYS[kind] for mode in MODES]
-OTHER_SCENES = [(scene, kind) for scene in ("new plan", "unruly agent") for kind in WAYS]
+OTHERS = [scene for scene in SCENES if scene != "plain"]
+OTHER_SCENES = [(scene, kind, "resume") for scene in OTHERS for kind in WAYS]
+OTHER_SCENES += [("agent commits", kind, "rollback") for kind in WAYS]
 WHOLE = [c for c in COMBINATIONS if c[0] != "system calls" or c[1] == "everything" or c[2] == "resume"]
 """What is kept of partial work does not depend on who was killed, so that half is left out."""
 
@@ -33,14 +35,14 @@ def test_every_point_can_be_struck(
 
 @pytest.mark.crash
 @pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize(("scene", "kind"), OTHER_SCENES)
+@pytest.mark.parametrize(("scene", "kind", "mode"), OTHER_SCENES)
 def test_every_point_of_other_scenes_can_be_struck(
-    scene: str, kind: str, part: int, arena: Path, settle: Settle
+    scene: str, kind: str, mode: str, part: int, arena: Path, settle: Settle
 ) -> None:
     _skip_where_impossible(kind, arena)
-    template = SCENES[scene](arena / "template")
+    template = in_mode(mode, SCENES[scene](arena / "template"))
     way, (strike, points) = next(iter(prepare(kind, template).items()))
-    settle(f"{kind}, {scene}", f"{way}, resume", sweep(template, strike, points[part::PARTS], arena))
+    settle(f"{kind}, {scene}", f"{way}, {mode}", sweep(template, strike, points[part::PARTS], arena))
 
 
 @pytest.mark.parametrize("kind", WAYS)
@@ -57,7 +59,7 @@ def test_a_sample_of_points_can_be_struck(kind: str, arena: Path, settle: Settle
     settle(kind, "a sample", verdicts)
 
 
-@pytest.mark.parametrize("scene", ["new plan", "unruly agent"])
+@pytest.mark.parametrize("scene", OTHERS)
 def test_a_sample_of_points_of_other_scenes_can_be_struck(scene: str, arena: Path, settle: Settle) -> None:
     template = SCENES[scene](arena / "template")
     strike, points = prepare("fault points", template)["kill the runner"]
