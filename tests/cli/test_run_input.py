@@ -51,15 +51,6 @@ def test_a_plan_outside_the_repository_is_refused(repo: Repo, cli: Cli) -> None:
     assert "outside this repository" in result.err
 
 
-def test_an_ignored_plan_is_refused_with_the_way_out(repo: Repo, cli: Cli) -> None:
-    repo.write(".gitignore", "plan.md\n")
-    repo.commit("ignore")
-    repo.write("plan.md", "- [ ] One\n")
-    result = cli("run", "plan.md", *AGENT)
-    assert result.code == 3
-    assert "git add -f plan.md" in result.err
-
-
 def test_not_a_repository_a_bare_one_an_unborn_branch_and_a_detached_head(repo: Repo, cli: Cli) -> None:
     repo.write("plan.md", "- [ ] One\n")
     repo.commit("plan")

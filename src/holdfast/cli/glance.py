@@ -4,12 +4,13 @@ Nothing is changed: no file, no ref, not even the index.
 """
 
 import os
+from functools import partial
 from typing import NamedTuple
 
 from holdfast.cli.place import first_readable
 from holdfast.cli.terminal import moment
 from holdfast.engine.flight import Damaged, Flight, read_flight
-from holdfast.engine.place import PlanPlace, run_id
+from holdfast.engine.place import PlanPlace, read_plan, run_id
 from holdfast.engine.rescue_format import PREFIX
 from holdfast.errors import PlanError
 from holdfast.model.plan import Plan, Task
@@ -44,13 +45,31 @@ def glance(git: Git, place: PlanPlace) -> Glance:
     wanted = (f"HEAD:{place.path}", f"{base}:{place.path}", *mine.values())
     at_tip, begun, *commits = git.objects(wanted)
     in_tree = _file(os.path.join(git.root, place.path))
-    plan = first_readable(place, at_tip, begun, in_tree if at_tip is begun is None else None).plan
+    plan = _plan(git, place, record, base, at_tip, begun)
     in_flight = _open_task(record, run, plan)
     notes = [_about_head(branch), _about_record(record, run, in_flight)]
-    if record is None and at_tip is not None and in_tree is not None:
+    if record is None and at_tip is not None and in_tree is not None and not place.dialect.keeps(place.path):
         notes.append(_about_edits(place, plan, at_tip, in_tree))
     rescues = dict(zip(mine, map(_subject, commits), strict=True))
     return Glance(plan, branch, run, in_flight, _holder(git), rescues, tuple(filter(None, notes)))
+
+
+def _plan(
+    git: Git,
+    place: PlanPlace,
+    record: Flight | Damaged | None,
+    base: str,
+    at_tip: bytes | None,
+    begun: bytes | None,
+) -> Plan:
+    if at_tip is not None and not place.dialect.keeps(place.path):
+        versions = (partial(read_plan, place, data) for data in (at_tip, begun) if data is not None)
+        return first_readable(place, *versions).plan
+    from holdfast.engine.source import plan_at, plan_in_tree  # not all of it is one file in a commit
+
+    ignored = record.ignored if isinstance(record, Flight) and record.plan == place.path else {}
+    commits = (partial(plan_at, git, place, revision, ignored) for revision in ("HEAD", base))
+    return first_readable(place, *commits, partial(plan_in_tree, git.root, place)).plan
 
 
 def _refs(git: Git) -> tuple[str, dict[str, str]]:
@@ -97,7 +116,7 @@ def _about_edits(place: PlanPlace, plan: Plan, at_tip: bytes, in_tree: bytes) ->
     if in_tree == at_tip:
         return ""
     try:
-        edited = first_readable(place, in_tree).plan
+        edited = read_plan(place, in_tree).plan
     except PlanError as error:
         return f"the plan in the tree cannot be read: {error.message}"
     if list(map(_said, edited.tasks)) == list(map(_said, plan.tasks)):

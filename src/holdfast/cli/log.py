@@ -8,12 +8,12 @@ from typing import NamedTuple
 from holdfast.cli.place import journal_path, repository
 from holdfast.cli.terminal import moment
 from holdfast.engine.schedule import find_task
+from holdfast.engine.source import plan_in_tree
 from holdfast.errors import UsageError
 from holdfast.journal import Reader, read_only
 from holdfast.model.events import Entry, RunStarted
 from holdfast.registry import find_plan
 from holdfast.system import clock
-from holdfast.system.files import read_if_there
 from holdfast.system.git import Git
 from holdfast.system.lock import is_held
 from holdfast.views.jsonl import json_line
@@ -121,5 +121,4 @@ def _task_id(git: Git, reader: Reader, run: str, plan: str, wanted: str) -> str:
     if any(True for _ in reader.entries(run=run, task=wanted)):
         return wanted
     place = find_plan(git, f"{git.root}/{plan}")
-    data = read_if_there(f"{git.root}/{place.path}") or b""
-    return find_task(place.dialect.read(data, place.path, place.name).plan, wanted).id
+    return find_task(plan_in_tree(git.root, place).plan, wanted).id

@@ -1,9 +1,10 @@
 """Where we stand: the repository around the current directory, and the plan the user means."""
 
 import os
+from collections.abc import Callable
 
 from holdfast.engine.flight import Flight, read_flight
-from holdfast.engine.place import PlanPlace, read_plan
+from holdfast.engine.place import PlanPlace
 from holdfast.errors import PlanError, UsageError
 from holdfast.journal import read_only
 from holdfast.model.events import RunStarted
@@ -35,13 +36,13 @@ def plan_place(git: Git, wanted: str | None, *, ignore_uncommitted: bool = False
     return find_plan(git, path, ignore_uncommitted=ignore_uncommitted)
 
 
-def first_readable(place: PlanPlace, *versions: bytes | None) -> Document:
+def first_readable(place: PlanPlace, *versions: Callable[[], Document | None]) -> Document:
     """The plan from the first version that is there and can be read; the error of the first if none can."""
     errors = []
-    for data in versions:
+    for read in versions:
         try:
-            if data is not None:
-                return read_plan(place, data)
+            if (document := read()) is not None:
+                return document
         except PlanError as error:
             errors.append(error)
     raise errors[0] if errors else PlanError(place.path, 0, "no such file", fix="give the path of a plan")

@@ -7,10 +7,10 @@ from argparse import ArgumentParser, Namespace
 from holdfast.cli.order import running_order
 from holdfast.cli.place import repository_root
 from holdfast.engine.schedule import next_task
+from holdfast.engine.source import plan_in_tree
 from holdfast.errors import Refused, UsageError
 from holdfast.model.plan import Plan, Status, Task
 from holdfast.registry import find_plan_anywhere
-from holdfast.system.files import read_if_there
 from holdfast.views.text import plain
 
 _NAMED = 12
@@ -40,8 +40,7 @@ def _read(wanted: str) -> Plan:
     """As the file is now: this is for whoever writes it. `status` shows the plan of the branch."""
     root = _root()
     place = find_plan_anywhere(root, wanted)
-    data = read_if_there(os.path.join(root, place.path)) or b""
-    return place.dialect.read(data, place.path, place.name).plan
+    return plan_in_tree(root, place).plan
 
 
 def _root() -> str:

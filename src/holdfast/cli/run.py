@@ -4,23 +4,24 @@ import argparse
 import os
 import shlex
 import sys
+from functools import partial
 
 from holdfast.cli.place import first_readable, plan_place, repository
 from holdfast.cli.session import open_site, time_of_day, tools_for
 from holdfast.config import Config, load_config
 from holdfast.engine.flight import Flight, read_flight
-from holdfast.engine.observe import plan_at
+from holdfast.engine.observe import plan_at_tip
 from holdfast.engine.place import PlanPlace
 from holdfast.engine.run import run
 from holdfast.engine.schedule import find_task, next_task, waiting_for
 from holdfast.engine.site import Site
+from holdfast.engine.source import in_tree, plan_at, plan_in_tree
 from holdfast.errors import HoldfastError, Refused, TaskFailure, UsageError
 from holdfast.model.events import RunEnded, RunStarted
 from holdfast.model.plan import Document, Plan, Status
 from holdfast.model.state import State
 from holdfast.registry import gates
 from holdfast.system import clock
-from holdfast.system.files import read_if_there
 from holdfast.system.git import Git
 from holdfast.views.base import View, can_redraw
 from holdfast.workspaces.base import Workspace
@@ -111,7 +112,7 @@ def _end(site: Site, began: float, code: int, reason: str) -> None:
 
 def _plan_at_tip(site: Site) -> Plan:
     tip = site.git.resolve(site.branch)
-    document = plan_at(site, tip) if tip and not site.policy.allow_dirty else None
+    document = plan_at_tip(site, tip) if tip and not site.policy.allow_dirty else None
     return (document or _plan_now(site.git, site.plan)).plan
 
 
@@ -149,11 +150,14 @@ def _plan_now(git: Git, place: PlanPlace) -> Document:
     What the agent of a task in flight made of the plan does not count, nor can it keep us from going on.
     """
     flight = read_flight(Workspace(git, "").tree_state)
-    in_tree = read_if_there(os.path.join(git.root, place.path))
+    tree = partial(plan_in_tree, git.root, place)
     if isinstance(flight, Flight) and flight.plan == place.path:
-        committed = git.objects([f"HEAD:{place.path}", f"{flight.base}:{place.path}"])
-        return first_readable(place, *committed, in_tree)  # the last: while the plan itself is being added
-    return first_readable(place, git.blob(f"HEAD:{place.path}") if in_tree is None else in_tree)
+        commits = (partial(plan_at, git, place, rev, flight.ignored) for rev in ("HEAD", flight.base))
+        return first_readable(place, *commits, tree)  # the last: while the plan itself is being added
+    at_tip = partial(plan_at, git, place, "HEAD")
+    if in_tree(git.root, place.path) is None or place.dialect.keeps(place.path):
+        return first_readable(place, at_tip, tree)
+    return first_readable(place, tree)
 
 
 def _check_selection(plan: Plan, config: Config) -> None:

@@ -9,11 +9,13 @@ from holdfast import registry
 from holdfast.cli.place import journal_path
 from holdfast.cli.signals import stop_requests
 from holdfast.config import Config
+from holdfast.engine.attempts_made import attempts_made
 from holdfast.engine.place import PlanPlace
 from holdfast.engine.site import Site, Tools
 from holdfast.journal import Journal
 from holdfast.model.events import Event, Noticed
 from holdfast.model.state import State, fold
+from holdfast.plans.base import Attempted
 from holdfast.system import clock
 from holdfast.system.git import Git
 from holdfast.system.lock import TreeLock
@@ -41,7 +43,10 @@ def open_site(
             entry = journal.record(site.run, event)
             shown.show(entry)
 
-        site = Site(workspace, plan, config.policy, tools, record, stops, lock.descriptor)
+        def attempts(task: str) -> tuple[Attempted, ...]:
+            return attempts_made(journal.entries(run=site.run, task=task))
+
+        site = Site(workspace, plan, config.policy, tools, record, stops, lock.descriptor, attempts)
         if journal.set_aside:
             record(Noticed(f"the journal was damaged; kept as {journal.set_aside}, a fresh one is started"))
         yield site, fold(journal.entries(run=site.run))

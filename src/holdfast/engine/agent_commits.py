@@ -15,7 +15,7 @@ from holdfast.engine.begin import begin
 from holdfast.engine.commit import Rejected, Sealed, Staged
 from holdfast.engine.flight import Flight
 from holdfast.engine.land import drop_helpers
-from holdfast.engine.observe import Sight, plan_at
+from holdfast.engine.observe import Sight, plan_at_tip
 from holdfast.engine.site import Site, stopped
 from holdfast.errors import TaskFailure
 from holdfast.model.events import Noticed, Rescued, TaskLanded
@@ -65,7 +65,7 @@ def agents_commit(site: Site, flight: Flight, before: Document, task: Task) -> S
         return "no commit was made"
     if git.resolve(f"{tip}^") != flight.base or git.resolve(f"{tip}^2"):
         return "exactly one commit on top of where the task began was asked for"
-    after = plan_at(site, tip)
+    after = plan_at_tip(site, tip)
     wrong = _wrong_marks(before, after, task)
     if wrong:
         return wrong
@@ -73,7 +73,7 @@ def agents_commit(site: Site, flight: Flight, before: Document, task: Task) -> S
         return "changes were left uncommitted"
     assert after is not None
     staged = Staged("", git.changes_between(flight.base, tip), b"")
-    return Sealed(tip, staged, after, before.data, landed=True)
+    return Sealed(tip, staged, after, before, landed=True)
 
 
 def _wrong_marks(before: Document, after: Document | None, task: Task) -> str:
@@ -93,7 +93,8 @@ def ask_to_commit(site: Site, sight: Sight, task: Task) -> None:
     When both fail, the branch, HEAD, the index and the tree are as they were.
     """
     site.record(Noticed("Detected uncommitted changes from a previous run, attempting to commit...", task.id))
-    flight = sight.flight or begin(site, task, sight.tip, attempt=1)
+    assert sight.at_tip is not None
+    flight = sight.flight or begin(site, task, sight.at_tip, sight.tip, attempt=1)
     ref = rescue.snapshot(site.workspace, site.run, flight.key, f"task {task.id} was found finished")
     site.record(Rescued(ref, "found finished and uncommitted", task.id))
     for number in range(1, ASKED + 1):

@@ -12,10 +12,12 @@ from holdfast.engine.hooks import HookRun
 from holdfast.engine.message import task_trailers
 from holdfast.engine.observe import moved_by_agent_alone
 from holdfast.engine.site import Site, stopped
+from holdfast.engine.source import in_tree, kept_files
 from holdfast.gates.base import Inspection
 from holdfast.model.events import GateFinished, Noticed, Rescued
-from holdfast.model.plan import Document, Status
-from holdfast.system import faults, files
+from holdfast.model.plan import Document
+from holdfast.plans.base import Attempted, Completion
+from holdfast.system import clock, faults, files
 from holdfast.system.git import Change, RefMoved
 from holdfast.system.leftovers import TOKEN_VARIABLE
 
@@ -75,9 +77,14 @@ def with_tail(outcome: Outcome) -> str:
 def put_back(site: Site, flight: Flight, at_base: Document) -> Failure | None:
     respect_others(site, flight)
     strayed = put_repository_back(site, flight)
-    if not strayed and _plan_in_tree(site) != at_base.data:
+    if not strayed and not _plan_untouched(site, flight, at_base):
         put_plan_back(site, flight)
     return strayed
+
+
+def _plan_untouched(site: Site, flight: Flight, at_base: Document) -> bool:
+    before = {**at_base.files, **flight.ignored}
+    return all(in_tree(site.git.root, path) == before.get(path) for path in kept_files(site.plan))
 
 
 def put_repository_back(site: Site, flight: Flight) -> Failure | None:
@@ -110,11 +117,9 @@ def _restore_state(site: Site, flight: Flight) -> None:
 
 
 def put_plan_back(site: Site, flight: Flight) -> None:
-    """The plan is ours to mark. Whatever the agent made of it is kept under rescue, the file put back."""
-    path = site.plan.path
-    base = site.git.blob(f"{flight.base}:{path}")
-    in_tree = _plan_in_tree(site)
-    if in_tree == base or (in_tree is not None and _filtered_alike(site, flight.base)):
+    """The plan is ours to mark. Whatever the agent made of it is kept under rescue, its files put back."""
+    changed = [path for path in kept_files(site.plan) if not _as_it_was(site, flight, path)]
+    if not changed:
         return
     ref = rescue.snapshot(
         site.workspace, flight.run, f"{flight.key}-plan", f"plan changed during {flight.task}"
@@ -122,20 +127,34 @@ def put_plan_back(site: Site, flight: Flight) -> None:
     site.record(
         Rescued(ref, "the plan file was changed during the attempt; only Holdfast marks tasks", flight.task)
     )
-    _clear_the_way(os.path.join(site.git.root, path))
-    site.git.run("checkout-index", "--force", "--", path, index=site.private_index)
+    for path in changed:
+        _put_file_back(site, flight, path)
     faults.point("plan.put_back")
 
 
-def _plan_in_tree(site: Site) -> bytes | None:
-    """None for anything that is not a plain file."""
-    path = os.path.join(site.git.root, site.plan.path)
-    return files.read_if_there(path) if os.path.isfile(path) and not os.path.islink(path) else None
+def _as_it_was(site: Site, flight: Flight, path: str) -> bool:
+    now = in_tree(site.git.root, path)
+    if path in flight.ignored:
+        return now == flight.ignored[path]
+    base = site.git.blob(f"{flight.base}:{path}")
+    if now is None or base is None:
+        return now is base and not os.path.lexists(os.path.join(site.git.root, path))
+    return now == base or _filtered_alike(site, flight.base, path)
 
 
-def _filtered_alike(site: Site, base: str) -> bool:
-    in_tree = site.git.text("hash-object", f"--path={site.plan.path}", "--", site.plan.path)
-    return in_tree == site.git.resolve(f"{base}:{site.plan.path}")
+def _filtered_alike(site: Site, base: str, path: str) -> bool:
+    now = site.git.text("hash-object", f"--path={path}", "--", path)
+    return now == site.git.resolve(f"{base}:{path}")
+
+
+def _put_file_back(site: Site, flight: Flight, path: str) -> None:
+    full = os.path.join(site.git.root, path)
+    _clear_the_way(full)
+    data = flight.ignored.get(path)
+    if data is not None:
+        files.write_durably(full, data, fault="plan.ignored")
+    elif path not in flight.ignored and site.git.entry(flight.base, path):
+        site.git.run("checkout-index", "--force", "--", path, index=site.private_index)
 
 
 def _clear_the_way(path: str) -> None:
@@ -173,11 +192,11 @@ def verify(site: Site, flight: Flight, this: Try) -> None:
 def _seal(site: Site, flight: Flight, this: Try, outcome: Outcome) -> Sealed:
     contents = Contents(
         base=flight.base,
-        plan=site.plan.dialect.mark(this.plan, this.task.id, Status.COMPLETED),
+        plan=completed(site, flight, this),
         message=outcome.message or site.plan.dialect.message(this.task),
         trailers=task_trailers(site.plan, this.task, site.run, this.number),
         token=flight.token,
-        plan_at_base=this.plan.data,
+        before=this.plan,
     )
 
     def hooked(run: HookRun) -> None:
@@ -193,8 +212,18 @@ def _seal(site: Site, flight: Flight, this: Try, outcome: Outcome) -> Sealed:
     )
 
 
+def completed(site: Site, flight: Flight, this: Try) -> Document:
+    """The plan as the task's commit will hold it."""
+    now = clock.timestamp(clock.now())
+    branch = site.branch.removeprefix("refs/heads/")
+    attempts = site.attempts(this.task.id) or (Attempted(this.number, now, now),)
+    done = Completion(this.task.id, now, flight.base, branch, attempts=attempts)
+    return site.plan.dialect.complete(this.plan, done)._replace(ignored=this.plan.ignored)
+
+
 def _inspect(site: Site, changes: tuple[Change, ...], outcome: Outcome) -> None:
-    work = [change for change in changes if change.path != site.plan.path]
+    ours = kept_files(site.plan)
+    work = [change for change in changes if change.path not in ours]
     nested = [c.path for c in work if c.new_mode == GITLINK and c.old_mode != GITLINK]
     if nested and not os.path.exists(os.path.join(site.git.root, ".gitmodules")):
         names = ", ".join(nested)

@@ -5,13 +5,14 @@ import secrets
 from holdfast.engine.flight import Flight, write_flight
 from holdfast.engine.guard import protected_files
 from holdfast.engine.site import Site
-from holdfast.model.plan import Task
+from holdfast.engine.source import in_tree
+from holdfast.model.plan import Document, Task
 from holdfast.system import clock
 from holdfast.system.git import ABSENT, RefMoved
 
 
-def begin(site: Site, task: Task, base: str, attempt: int) -> Flight:
-    """`attempt` 0 is a change of marks by hand."""
+def begin(site: Site, task: Task, plan: Document, base: str, attempt: int) -> Flight:
+    """`plan` is the one at the base. `attempt` 0 is a change of marks by hand."""
     flight = Flight(
         run=site.run,
         plan=site.plan.path,
@@ -24,6 +25,7 @@ def begin(site: Site, task: Task, base: str, attempt: int) -> Flight:
         token=site.token_prefix + secrets.token_hex(8),
         attempt=attempt,
         protected=protected_files(site.git) if attempt else {},
+        ignored={path: in_tree(site.git.root, path) for path in plan.ignored},
     )
     pin_base(site, base)
     write_flight(site.workspace.tree_state, flight)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from holdfast.engine.hooks import HookRun, run_hook
 from holdfast.engine.message import missing_trailers, with_trailers
 from holdfast.engine.site import Site
+from holdfast.engine.source import kept_files
 from holdfast.errors import GitError, TaskFailure
 from holdfast.model.plan import Document
 from holdfast.system import faults, files
@@ -21,6 +22,7 @@ from holdfast.system.git import Change, GitKilled
 HOOK_ROUNDS = 2
 PLAIN_FILE = "100644"
 NO_FILE = "000000"
+NO_BLOB = "0" * 40
 CHECKSUM_SIZE = 20
 
 
@@ -35,8 +37,8 @@ class Contents(NamedTuple):
     token: str
     only: tuple[str, ...] | None = None
     """Paths to take from the working tree beside the plan; None: everything the agent changed."""
-    plan_at_base: bytes | None = None
-    """None where there is none, or whoever seals does not know it."""
+    before: Document | None = None
+    """The plan at the base; None where there is none, or whoever seals does not know it."""
 
 
 class Staged(NamedTuple):
@@ -54,8 +56,8 @@ class Sealed(NamedTuple):
     staged: Staged
     plan: Document
     """The plan as the commit holds it."""
-    plan_at_base: bytes | None
-    """None where there is none, or whoever sealed did not know it."""
+    before: Document | None
+    """The plan at the base; None where there is none, or whoever sealed did not know it."""
     landed: bool = False
     """The agent made the commit itself: the branch and the index are there already."""
 
@@ -105,14 +107,14 @@ def seal(
 ) -> Sealed:
     """`inspect` may reject the changes, `hooked` hears of each hook, `verify_again` is called when a hook
     changed the tree after the gates had passed."""
-    plan_blob = site.git.write_blob(contents.plan.data)
-    staged = _stage(site, contents, plan_blob)
+    ours = _plan_entries(site, contents)
+    staged = _stage(site, contents, ours)
     inspect(staged.changes)
-    staged = _pre_commit(site, contents, plan_blob, staged, hooked, verify_again)
+    staged = _pre_commit(site, contents, ours, staged, hooked, verify_again)
     message_file = _message(site, contents, hooked)
     commit = _commit_tree(site, staged.tree, contents.base, message_file)
     faults.point("sealed")
-    return Sealed(commit, staged, contents.plan, contents.plan_at_base)
+    return Sealed(commit, staged, contents.plan, contents.before)
 
 
 def still_staged(site: Site, sealed: Sealed) -> bool:
@@ -135,7 +137,14 @@ def index_checksum(path: str) -> bytes:
     return found if any(found) else b""
 
 
-def _stage(site: Site, contents: Contents, plan_blob: str) -> Staged:
+def _plan_entries(site: Site, contents: Contents) -> dict[str, str]:
+    """Path → blob of every file that only we write; "" for one that is not there. Never what git ignores."""
+    files_of_plan = contents.plan.files
+    kept = [path for path in kept_files(site.plan) if path not in contents.plan.ignored]
+    return {p: site.git.write_blob(files_of_plan[p]) if p in files_of_plan else "" for p in kept}
+
+
+def _stage(site: Site, contents: Contents, ours: dict[str, str]) -> Staged:
     if contents.only != ():
         paths = () if contents.only is None else ("--", *contents.only)
         try:
@@ -145,15 +154,16 @@ def _stage(site: Site, contents: Contents, plan_blob: str) -> Staged:
         except GitError as error:
             words = error.stderr or error.message
             raise Rejected("git cannot add the changes", f"`git add --all` failed:\n{words}") from error
-    staged = _with_plan(site, contents, plan_blob, PLAIN_FILE)
-    mode = next((c.old_mode for c in staged.changes if c.path == contents.plan.plan.path), PLAIN_FILE)
-    if mode in (PLAIN_FILE, NO_FILE):
+    staged = _with_plan(site, contents, ours, {})
+    modes = {c.path: c.old_mode for c in staged.changes if c.path in ours and c.old_mode != NO_FILE}
+    if set(modes.values()) <= {PLAIN_FILE}:
         return staged
-    return _with_plan(site, contents, plan_blob, mode)  # an executable plan stays one
+    return _with_plan(site, contents, ours, modes)  # an executable plan stays one
 
 
-def _with_plan(site: Site, contents: Contents, plan_blob: str, mode: str) -> Staged:
-    site.git.set_entries(site.private_index, [(mode, plan_blob, contents.plan.plan.path)])
+def _with_plan(site: Site, contents: Contents, ours: dict[str, str], modes: dict[str, str]) -> Staged:
+    rows = [(modes.get(p, PLAIN_FILE), blob, p) if blob else ("0", NO_BLOB, p) for p, blob in ours.items()]
+    site.git.set_entries(site.private_index, rows)
     tree = site.git.write_tree(site.private_index)
     checksum = index_checksum(site.private_index)
     return Staged(tree, site.git.changes_between(contents.base, tree), checksum)
@@ -162,7 +172,7 @@ def _with_plan(site: Site, contents: Contents, plan_blob: str, mode: str) -> Sta
 def _pre_commit(
     site: Site,
     contents: Contents,
-    plan_blob: str,
+    ours: dict[str, str],
     staged: Staged,
     hooked: Callable[[HookRun], None],
     verify_again: Callable[[], None],
@@ -173,7 +183,7 @@ def _pre_commit(
         if run is None:
             return staged
         hooked(run)
-        after = _stage(site, contents, plan_blob)
+        after = _stage(site, contents, ours)
         unchanged = after.tree == staged.tree
         if not run.passed and (unchanged or not left):
             raise _refusal(run)

@@ -21,6 +21,8 @@ class Flight(NamedTuple):
     attempt: int
     protected: dict[str, bytes | None]
     """Files of the repository's own (config, hooks…) as they were, by path below the common directory."""
+    ignored: dict[str, bytes | None] = {}  # noqa: RUF012
+    """Files of the plan that git ignores, as they were, by path from the repository's root."""
 
     @property
     def by_hand(self) -> bool:
@@ -40,8 +42,7 @@ def flight_file(tree_state: str) -> str:
 
 
 def write_flight(tree_state: str, flight: Flight) -> None:
-    protected = {p: None if d is None else base64.b64encode(d).decode() for p, d in flight.protected.items()}
-    body = {**flight._asdict(), "protected": protected}
+    body = {**flight._asdict(), "protected": _packed(flight.protected), "ignored": _packed(flight.ignored)}
     text = json.dumps({"version": 1, **body}, indent=1)
     files.write_durably(flight_file(tree_state), text.encode(), fault="flight")
 
@@ -71,12 +72,23 @@ def set_aside_flight(damaged: Damaged) -> str:
 def _parse(body: dict[str, object]) -> Flight:
     if body["version"] != 1:
         raise ValueError(f"version {body['version']}, expected 1")
-    words = {name: _word(body[name]) for name in Flight._fields if name not in ("attempt", "protected")}
-    attempt, protected = body["attempt"], body["protected"]
-    if not isinstance(attempt, int) or not isinstance(protected, dict):
-        raise ValueError("attempt or protected is not of the right kind")
-    kept = {_word(p): None if d is None else base64.b64decode(_word(d)) for p, d in protected.items()}
-    return Flight(**words, attempt=attempt, protected=kept)
+    others = ("attempt", "protected", "ignored")
+    words = {name: _word(body[name]) for name in Flight._fields if name not in others}
+    attempt = body["attempt"]
+    if not isinstance(attempt, int):
+        raise ValueError(f"attempt is {attempt!r}")
+    protected, ignored = _unpacked(body["protected"]), _unpacked(body.get("ignored", {}))
+    return Flight(**words, attempt=attempt, protected=protected, ignored=ignored)
+
+
+def _packed(kept: dict[str, bytes | None]) -> dict[str, str | None]:
+    return {path: None if data is None else base64.b64encode(data).decode() for path, data in kept.items()}
+
+
+def _unpacked(packed: object) -> dict[str, bytes | None]:
+    if not isinstance(packed, dict):
+        raise ValueError(f"{packed!r} does not map paths to bytes")
+    return {_word(p): None if data is None else base64.b64decode(_word(data)) for p, data in packed.items()}
 
 
 def _word(value: object) -> str:

@@ -5,23 +5,24 @@
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from holdfast.engine.commit import Sealed, prepare_index, still_staged
 from holdfast.engine.flight import Flight, clear_flight
 from holdfast.engine.site import Site
+from holdfast.engine.source import in_tree, kept_files, plan_at, plan_in_tree
 from holdfast.errors import GitError, PlanError, Refused
-from holdfast.model.plan import Status
 from holdfast.system import clock, faults, files
 from holdfast.system.git import ABSENT, GitKilled
 
 INDEX_PATIENCE = 10.0
 
 
-class PlanBytes(NamedTuple):
-    """The plan's bytes around a commit."""
+class Around(NamedTuple):
+    """A file of the plan around a commit."""
 
+    path: str
     before: bytes | None
     after: bytes
 
@@ -38,7 +39,8 @@ def land(site: Site, flight: Flight, sealed: Sealed) -> None:
     if flight.by_hand or not still_staged(site, sealed):
         finish(site, flight, sealed.commit)
         return
-    _install_index(site, PlanBytes(sealed.plan_at_base, sealed.plan.data))
+    _install_index(site, _changed_files(site, sealed))
+    bring_ignored_files(site, flight, sealed.commit)
     _drop(site, {candidate: sealed.commit, site.base_ref: flight.base})
 
 
@@ -58,7 +60,20 @@ def finish(site: Site, flight: Flight, commit: str) -> None:
         _sync_plan_entry(site, commit)
     else:
         _sync_whole_index(site, commit)
+    bring_ignored_files(site, flight, commit)
     drop_helpers(site)
+
+
+def bring_ignored_files(site: Site, flight: Flight, commit: str) -> None:
+    """Files of the plan that git ignores follow the commit: what it says of the tasks is written to them."""
+    if not flight.ignored:
+        return
+    document = plan_at(site.git, site.plan, commit, flight.ignored, site.attempts)
+    assert document is not None
+    for path in document.ignored:
+        data = document.files.get(path)
+        if data is not None and data != in_tree(site.git.root, path):
+            files.write_durably(os.path.join(site.git.root, path), data, fault="plan.derived")
 
 
 def drop_helpers(site: Site) -> None:
@@ -86,20 +101,32 @@ def _sync_whole_index(site: Site, commit: str) -> None:
         return
     if not _matches(site, commit):
         prepare_index(site, commit)
-    _install_index(site, _plan_bytes(site, commit))
+    _install_index(site, _files_around(site, commit))
 
 
-def _install_index(site: Site, plan: PlanBytes) -> None:
+def _install_index(site: Site, plan: Sequence[Around]) -> None:
     _bring_plan(site, plan, site.private_index)
     faults.point("index.before")
     _replace_index(site, site.private_index)
     faults.point("index.after")
 
 
-def _plan_bytes(site: Site, commit: str) -> PlanBytes:
-    after = site.git.blob(f"{commit}:{site.plan.path}")
-    assert after is not None
-    return PlanBytes(site.git.blob(f"{commit}^:{site.plan.path}"), after)
+def _changed_files(site: Site, sealed: Sealed) -> list[Around]:
+    before = sealed.before.files if sealed.before else {}
+    after = {path: data for path, data in sealed.plan.files.items() if path not in sealed.plan.ignored}
+    return [
+        Around(path, before.get(path), after[path])
+        for path in kept_files(site.plan)
+        if path in after and (path == site.plan.path or before.get(path) != after[path])
+    ]
+
+
+def _files_around(site: Site, commit: str) -> list[Around]:
+    paths = kept_files(site.plan)
+    names = [f"{rev}:{path}" for rev in (commit, f"{commit}^") for path in paths]
+    contents = site.git.objects(names)
+    found = zip(paths, contents[: len(paths)], contents[len(paths) :], strict=True)
+    return [Around(path, before, after) for path, after, before in found if after is not None]
 
 
 def _matches(site: Site, commit: str) -> bool:
@@ -114,57 +141,60 @@ def _sync_plan_entry(site: Site, commit: str) -> None:
     own = os.path.join(site.git.git_dir, "index")
     faults.point("entry.before")
     site.git.set_entries(own, [(c.new_mode, c.new_blob, c.path) for c in changes])
-    _bring_plan(site, _plan_bytes(site, commit), own)
+    _bring_plan(site, _files_around(site, commit), own)
     faults.point("entry.after")
 
 
-def _bring_plan(site: Site, plan: PlanBytes, index: str) -> None:
+def _bring_plan(site: Site, plan: Sequence[Around], index: str) -> None:
     """The plan in the tree: as committed, or, if somebody edited it since, with the new marks added."""
-    path = os.path.join(site.git.root, site.plan.path)
-    in_tree = files.read_if_there(path) if os.path.isfile(path) else None
-    ours = in_tree is None or in_tree == plan.before or _torn(in_tree, plan)
-    if ours or _same_but_for_filters(site, index):
-        site.git.run("checkout-index", "--force", "--index", "--", site.plan.path, index=index)
-        files.flush(site.git.root, [site.plan.path])
-    elif in_tree is not None:
-        _carry_marks(site, path, in_tree, plan.before, plan.after)
+    follow = []
+    for file in plan:
+        now = in_tree(site.git.root, file.path)
+        ours = now is None or now == file.before or _torn(now, file)
+        if ours or _same_but_for_filters(site, file.path):
+            follow.append(file.path)
+        elif now is not None and now != file.after:
+            _carry_marks(site, file, now)
+    if follow:
+        site.git.run("checkout-index", "--force", "--index", "--", *follow, index=index)
+        files.flush(site.git.root, follow)
     faults.point("plan.synced")
 
 
-def _torn(in_tree: bytes, plan: PlanBytes) -> bool:
+def _torn(now: bytes, file: Around) -> bool:
     """git writes the file in place: killed in the middle it leaves the beginning of it, or nothing."""
-    return plan.after.startswith(in_tree)
+    return file.after.startswith(now)
 
 
-def _same_but_for_filters(site: Site, index: str) -> bool:
+def _same_but_for_filters(site: Site, path: str) -> bool:
     """Line endings or a filter make the bytes differ from the blob; git knows whether the file does."""
-    in_tree = site.git.text("hash-object", f"--path={site.plan.path}", "--", site.plan.path)
+    now = site.git.text("hash-object", f"--path={path}", "--", path)
     parent_or_self = {
-        site.git.text("rev-parse", f"{rev}:{site.plan.path}", expect=(0, 128)) for rev in ("HEAD", "HEAD^")
+        site.git.text("rev-parse", f"{rev}:{path}", expect=(0, 128)) for rev in ("HEAD", "HEAD^")
     }
-    return in_tree in parent_or_self
+    return now in parent_or_self
 
 
-def _carry_marks(site: Site, path: str, in_tree: bytes, before: bytes | None, after: bytes) -> None:
-    """The user edited the plan while a task was landing: their edit stays, the new marks are added to it."""
-    dialect, name = site.plan.dialect, site.plan.name
+def _carry_marks(site: Site, file: Around, now: bytes) -> None:
+    """The user edited the plan while a task was landing: their edit stays, the new marks are added to it.
+
+    A file beside the plan has no marks of its own to add: the edit stays as it is.
+    """
+    dialect = site.plan.dialect
+    if file.path != dialect.marks_in(site.plan.path) or file.path != site.plan.path:
+        return
     try:
-        theirs = dialect.read(in_tree, site.plan.path, name)
+        theirs = plan_in_tree(site.git.root, site.plan)
     except PlanError:
         return  # not a plan at the moment; the run will say so
-    old = {t.key: t.status for t in dialect.read(before, site.plan.path, name).plan.tasks} if before else {}
-    for task in dialect.read(after, site.plan.path, name).plan.tasks:
-        if task.status == old.get(task.key):
-            continue
+    before, after = (plan_at(site.git, site.plan, rev) for rev in ("HEAD^", "HEAD"))
+    old = {task.key: task.status for task in before.plan.tasks} if before else {}
+    for task in after.plan.tasks if after else ():
         same = next((t for t in theirs.plan.tasks if t.key == task.key), None)
-        if (
-            same
-            and same.status != task.status
-            and task.status in (Status.COMPLETED, Status.SKIPPED, Status.PENDING)
-        ):
+        if same and task.status not in (old.get(task.key), same.status):
             theirs = dialect.mark(theirs, same.id, task.status)
-    if theirs.data != in_tree:
-        files.write_durably(path, theirs.data, fault="plan.carried")
+    if theirs.data != now:
+        files.write_durably(os.path.join(site.git.root, file.path), theirs.data, fault="plan.carried")
 
 
 def _replace_index(site: Site, private: str) -> None:

@@ -6,8 +6,10 @@ from holdfast.engine.begin import begin
 from holdfast.engine.commit import Contents, Rejected, Sealed, prepare_index, seal
 from holdfast.engine.flight import Flight
 from holdfast.engine.land import land
-from holdfast.engine.message import PLAN, RUN, TASK
+from holdfast.engine.message import KEY, PLAN, RUN, STATUS, TASK
+from holdfast.engine.observe import with_marks_of
 from holdfast.engine.site import Site
+from holdfast.engine.source import kept_files, plan_in_tree
 from holdfast.errors import PlanError, Refused, TaskFailure
 from holdfast.model.events import GateFinished, Noticed
 from holdfast.model.plan import Document, Status, Task
@@ -18,15 +20,20 @@ def commit_plan(site: Site, tip: str, at_tip: Document | None) -> None:
     """The plan in the tree becomes part of the branch, so that marks have a base to stand on."""
     if site.plan.must_be_committed:
         raise _must_be_committed(site)
-    document = plan_in_tree(site)
     verb = "Add" if at_tip is None else "Update"
-    document = _clean(site, document)
+    document = _clean(site, _without_ignored(site, plan_in_tree(site.git.root, site.plan), at_tip))
     trailers = {PLAN: site.plan.path, RUN: site.run}
     message = f"[holdfast] {verb} plan: {site.plan.name}"
-    beside = tuple(path for path in site.plan.companions if path != site.plan.path)
+    beside = tuple(path for path in site.plan.companions if path not in kept_files(site.plan))
     _commit_marks(site, tip, document, message, trailers, _whole_plan(site), beside)
     did = "added" if at_tip is None else "took in your edits of"
     site.record(Noticed(f"{did} {site.plan.path} as a commit"))
+
+
+def _without_ignored(site: Site, document: Document, at_tip: Document | None) -> Document:
+    """Told apart only here: the tree does not say which of its files git would not add."""
+    new = [path for path in site.plan.dialect.keeps(site.plan.path) if not at_tip or path not in at_tip.files]
+    return document._replace(ignored=at_tip.ignored if at_tip else tuple(site.git.ignored(new)))
 
 
 def commit_edit(site: Site, flight: Flight, tip: str, at_tip: Document) -> str:
@@ -35,7 +42,8 @@ def commit_edit(site: Site, flight: Flight, tip: str, at_tip: Document) -> str:
     Without a record of its own: that place is the task's. Until the branch has moved nothing has happened,
     and after that the task's record finds the branch ahead of it.
     """
-    document = _with_marks_of(site, plan_in_tree(site), at_tip)
+    edited = _without_ignored(site, plan_in_tree(site.git.root, site.plan), at_tip)
+    document = with_marks_of(site.plan.dialect, edited, at_tip)._replace(ignored=edited.ignored)
     files.write_durably(os.path.join(site.git.root, site.plan.path), document.data, fault="plan.edit")
     prepare_index(site, tip)
     trailers = {PLAN: site.plan.path, RUN: site.run}
@@ -45,40 +53,30 @@ def commit_edit(site: Site, flight: Flight, tip: str, at_tip: Document) -> str:
     return sealed.commit
 
 
-def _with_marks_of(site: Site, edited: Document, at_tip: Document) -> Document:
-    """Marks in the tree are no evidence: an agent may have made them."""
-    known = {task.key: task.status for task in at_tip.plan.tasks}
-    for task in edited.plan.tasks:
-        status = known.get(task.key, task.status)
-        if status != task.status:
-            edited = site.plan.dialect.mark(edited, task.id, status)
-    return edited
-
-
 def _clean(site: Site, document: Document) -> Document:
-    """As git stores the file that is in the tree: line endings and filters undone."""
-    blob = site.git.text("hash-object", "-w", f"--path={site.plan.path}", "--", site.plan.path)
-    return document._replace(data=site.git.run("cat-file", "blob", blob))
+    """As git stores the files that are in the tree: line endings and filters undone."""
+    ours = [p for p in kept_files(site.plan) if p in document.files and p not in document.ignored]
+    stored = {path: _stored(site, path) for path in ours}
+    beside = tuple((path, stored.get(path, data)) for path, data in document.beside)
+    return document._replace(data=stored.get(site.plan.path, document.data), beside=beside)
+
+
+def _stored(site: Site, path: str) -> bytes:
+    blob = site.git.text("hash-object", "-w", f"--path={path}", "--", path)
+    return site.git.run("cat-file", "blob", blob)
 
 
 def commit_mark(site: Site, tip: str, at_tip: Document, task: Task, status: Status, verb: str) -> str:
     """One task's mark changed by hand; returns the commit."""
-    document = site.plan.dialect.mark(at_tip, task.id, status)
-    trailers = {PLAN: site.plan.path, TASK: task.id, RUN: site.run}
+    document = site.plan.dialect.mark(at_tip, task.id, status)._replace(ignored=at_tip.ignored)
+    trailers = {PLAN: site.plan.path, TASK: task.id, KEY: task.key, RUN: site.run, STATUS: status.value}
     message = f"[holdfast] {verb} task {task.id}: {task.title}"
     return _commit_marks(site, tip, document, message, trailers, task)
 
 
-def plan_in_tree(site: Site) -> Document:
-    data = files.read_if_there(os.path.join(site.git.root, site.plan.path))
-    if data is None:
-        raise PlanError(site.plan.path, 0, "no such file")
-    return site.plan.dialect.read(data, site.plan.path, site.plan.name)
-
-
 def mark_in_tree(site: Site, plan: Document, task: Task) -> Document:
     """Without a commit the mark goes to the file as it is now: the agent may have worked on it."""
-    current = plan_in_tree(site)
+    current = plan_in_tree(site.git.root, site.plan)
     same = next((t for t in current.plan.tasks if t.key == task.key), None)
     if same is None:
         raise PlanError(site.plan.path, 0, f"task {task.id} is gone from the plan: it cannot be marked")
@@ -96,7 +94,7 @@ def _commit_marks(
     task: Task,
     companions: tuple[str, ...] = (),
 ) -> str:
-    flight = begin(site, task, tip, attempt=0)
+    flight = begin(site, task, document, tip, attempt=0)
     prepare_index(site, tip)
     contents = Contents(tip, document, message, trailers, flight.token, only=companions)
     sealed = _seal_plan(site, contents)

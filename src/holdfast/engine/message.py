@@ -3,13 +3,11 @@
 from holdfast.engine.place import PlanPlace
 from holdfast.model.plan import Task
 
-PLAN, TASK, KEY, RUN, ATTEMPT = (
-    "Holdfast-Plan",
-    "Holdfast-Task",
-    "Holdfast-Key",
-    "Holdfast-Run",
-    "Holdfast-Attempt",
+PREFIX = "Holdfast-"
+PLAN, TASK, KEY, RUN, ATTEMPT, STATUS = (
+    f"{PREFIX}{name}" for name in ("Plan", "Task", "Key", "Run", "Attempt", "Status")
 )
+"""The status is there only where it is not `completed`: what `skip` and `reset` did to a task."""
 
 
 def task_trailers(plan: PlanPlace, task: Task, run: str, attempt: int) -> dict[str, str]:
@@ -18,7 +16,9 @@ def task_trailers(plan: PlanPlace, task: Task, run: str, attempt: int) -> dict[s
 
 
 def with_trailers(message: str, trailers: dict[str, str]) -> str:
-    body = message.strip()
+    """The agent's words cannot bring trailers of ours along: those would be taken for facts."""
+    body = "\n".join(line for line in message.strip().splitlines() if not line.lstrip().startswith(PREFIX))
+    body = body.strip() or "(no message)"
     ours = "\n".join(f"{name}: {' '.join(value.split())}" for name, value in trailers.items())
     gap = "\n" if _ends_in_trailers(body) else "\n\n"
     return f"{body}{gap}{ours}\n"
@@ -33,7 +33,7 @@ def missing_trailers(message: str, trailers: dict[str, str]) -> tuple[str, ...]:
 
 def read_trailers(message: str) -> dict[str, str]:
     last = message.strip().rpartition("\n\n")[2].splitlines()
-    pairs = (line.partition(": ") for line in last if line.startswith("Holdfast-"))
+    pairs = (line.partition(": ") for line in last if line.startswith(PREFIX))
     return {name: value.strip() for name, colon, value in pairs if colon}
 
 

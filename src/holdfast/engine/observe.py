@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 from holdfast.engine.flight import Damaged, Flight, read_flight
 from holdfast.engine.message import KEY, TASK, read_trailers
-from holdfast.engine.place import read_plan
 from holdfast.engine.recover import Candidate, Dirt, Observation, Record, Tip
 from holdfast.engine.site import Site
+from holdfast.engine.source import kept_files, plan_at, plan_in_tree
 from holdfast.errors import PlanError
 from holdfast.model.plan import Document, Plan, Status, Task
 from holdfast.model.policy import Commits
-from holdfast.system import clock, files, git
+from holdfast.plans.base import Dialect
+from holdfast.system import clock, git
 from holdfast.system.git import Git
 
 AGENT_ACTION = "holdfast-agent"
@@ -62,16 +63,16 @@ def look(site: Site) -> Sight:
 
 def _plan_at_tip(site: Site, tip: str, flight: Flight | None) -> Document | None:
     try:
-        return plan_at(site, tip)
+        return plan_at_tip(site, tip, flight)
     except PlanError:
         if flight is None or flight.base == tip:
             raise
         return None  # an agent committed something that is no plan; the base has it
 
 
-def plan_at(site: Site, commit: str) -> Document | None:
-    data = site.git.blob(f"{commit}:{site.plan.path}")
-    return None if data is None else read_plan(site.plan, data)
+def plan_at_tip(site: Site, commit: str, flight: Flight | None = None) -> Document | None:
+    begun = flight.ignored if flight and flight.run == site.run else {}
+    return plan_at(site.git, site.plan, commit, begun, site.attempts)
 
 
 def same_task(plan: Plan, flight: Flight) -> Task | None:
@@ -134,7 +135,7 @@ def moved_by_agent_alone(git: Git, flight: Flight) -> bool:
 
 def _marks(site: Site, at_tip: Document | None, dirt: git.Dirt) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
     """Left by another tool, an older run or a failed hook; never evidence by themselves."""
-    in_tree = _plan_in_tree(site) if site.plan.path in dirt.paths else None
+    in_tree = _plan_in_tree(site, dirt)
     if at_tip is None or in_tree is None:
         return (), ()
     before = {t.key: t for t in at_tip.plan.tasks}
@@ -151,12 +152,24 @@ def _marks(site: Site, at_tip: Document | None, dirt: git.Dirt) -> tuple[tuple[T
 
 
 def _plan_edited(site: Site, at_tip: Document | None, dirt: git.Dirt) -> bool:
-    in_tree = _plan_in_tree(site) if site.plan.path in dirt.paths else None
-    return at_tip is not None and in_tree is not None and _without_marks(at_tip) != _without_marks(in_tree)
+    in_tree = _plan_in_tree(site, dirt)
+    if at_tip is None or in_tree is None:
+        return False
+    return _without_marks(at_tip) != _without_marks(with_marks_of(site.plan.dialect, in_tree, at_tip))
+
+
+def with_marks_of(dialect: Dialect, document: Document, other: Document) -> Document:
+    """Marks in the tree are no evidence: an agent may have made them."""
+    known = {task.key: task.status for task in other.plan.tasks}
+    for task in document.plan.tasks:
+        status = known.get(task.key, task.status)
+        if status != task.status:
+            document = dialect.mark(document, task.id, status)
+    return document
 
 
 def _without_marks(document: Document) -> bytes:
-    """The words of a plan, whatever is ticked and however its lines end."""
+    """The words of a plan, whatever steps are ticked and however its lines end."""
     words = bytearray(document.data)
     for task in document.plan.tasks:
         for at in (task.at, *(step.at for step in task.steps)):
@@ -165,12 +178,12 @@ def _without_marks(document: Document) -> bytes:
     return bytes(words).replace(b"\r\n", b"\n")
 
 
-def _plan_in_tree(site: Site) -> Document | None:
-    data = files.read_if_there(os.path.join(site.git.root, site.plan.path))
-    if data is None:
+def _plan_in_tree(site: Site, dirt: git.Dirt) -> Document | None:
+    """None when it is as at the tip, or no plan at the moment."""
+    if not set(dirt.paths) & set(kept_files(site.plan)):
         return None
     try:
-        return read_plan(site.plan, data)
+        return plan_in_tree(site.git.root, site.plan)
     except PlanError:
         return None
 

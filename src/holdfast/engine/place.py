@@ -27,10 +27,10 @@ class PlanPlace(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def read_plan(place: PlanPlace, data: bytes) -> Document:
+def read_plan(place: PlanPlace, data: bytes, beside: tuple[tuple[str, bytes], ...] = ()) -> Document:
     """Remembered: a run looks at the same bytes in the tree, at the tip and when it ends, and ten thousand
     tasks take a while to parse."""
-    return place.dialect.read(data, place.path, place.name)
+    return place.dialect.read(data, place.path, place.name, dict(beside))
 
 
 def run_id(plan_path: str, branch: str) -> str:

@@ -66,12 +66,15 @@ def _some(paths: tuple[str, ...]) -> str:
     return shown if len(paths) <= 8 else f"{shown} and {len(paths) - 8} more"
 
 
+def not_for_agents(site: Site) -> Refused:
+    path = site.plan.path
+    return Refused(
+        f"git ignores {path}, so an agent that commits itself could not mark its task in the commit",
+        fix=f"run without `--commits agent`, or: git add -f {path} && git commit -m 'Add the plan'",
+    )
+
+
 def not_committed(site: Site) -> HoldfastError:
-    if site.git.is_ignored(site.plan.path):
-        return Refused(
-            f"git ignores {site.plan.path}: its marks could not be part of the commits",
-            fix=f"take it out of .gitignore, or: git add -f {site.plan.path} && git commit -m 'Add plan'",
-        )
     if os.path.exists(os.path.join(site.git.root, site.plan.path)):
         return Refused(f"{site.plan.path} is not committed", fix=f"git add {site.plan.path} && git commit")
     return PlanError(site.plan.path, 0, "no such file at the tip of this branch")

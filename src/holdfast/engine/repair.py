@@ -11,7 +11,7 @@ from holdfast.engine.commit import prepare_index
 from holdfast.engine.flight import Flight, set_aside_flight, write_flight
 from holdfast.engine.land import drop_helpers, finish, publish
 from holdfast.engine.marks import commit_edit, commit_plan
-from holdfast.engine.observe import Sight, landed_task, look, plan_at, same_task
+from holdfast.engine.observe import Sight, landed_task, look, plan_at_tip, same_task
 from holdfast.engine.recover import Action, Record, decide
 from holdfast.engine.site import Site
 from holdfast.errors import Refused
@@ -63,6 +63,8 @@ def _clear_locks(site: Site, sight: Sight) -> None:
 def _begin(site: Site, sight: Sight) -> Standing | None:
     if sight.at_tip is None:
         raise refuse.not_committed(site)
+    if site.plan.path in sight.at_tip.ignored and site.policy.commits is Commits.AGENT:
+        raise refuse.not_for_agents(site)
     if locks := guard.locks_of_others(site):
         raise Refused(
             f"another git process is at work here, or died: {', '.join(locks)}",
@@ -72,6 +74,8 @@ def _begin(site: Site, sight: Sight) -> Standing | None:
 
 
 def _forget(site: Site, sight: Sight) -> None:
+    if sight.flight is not None and sight.flight.ignored:
+        put_plan_back(site, sight.flight)
     drop_helpers(site)
 
 
@@ -121,7 +125,7 @@ def _set_aside(site: Site, sight: Sight) -> None:
 
 def _accept(site: Site, sight: Sight) -> None:
     flight = _in_flight(sight)
-    before = plan_at(site, flight.base)
+    before = plan_at_tip(site, flight.base, flight)
     task = same_task(before.plan, flight) if before else None
     made = agents_commit(site, flight, before, task) if before and task else "the plan is gone"
     if isinstance(made, str):
@@ -245,9 +249,9 @@ def _adopt(site: Site, sight: Sight) -> Standing | None:
 
 
 def _take_over(site: Site, sight: Sight, task: Task, *, finished: bool) -> Standing | None:
-    flight = begin(site, task, sight.tip, attempt=1)
-    _tidy(site, flight)
     assert sight.at_tip is not None
+    flight = begin(site, task, sight.at_tip, sight.tip, attempt=1)
+    _tidy(site, flight)
     return Standing(sight.tip, sight.at_tip, task, finished)
 
 

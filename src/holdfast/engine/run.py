@@ -13,10 +13,11 @@ from holdfast.engine.commit import Sealed
 from holdfast.engine.flight import Flight
 from holdfast.engine.land import land
 from holdfast.engine.leftover import end_leftovers
-from holdfast.engine.marks import mark_in_tree, plan_in_tree
+from holdfast.engine.marks import mark_in_tree
 from holdfast.engine.repair import Standing, recover
 from holdfast.engine.schedule import next_task
 from holdfast.engine.site import Site, stopped
+from holdfast.engine.source import plan_in_tree
 from holdfast.errors import Interrupted, TaskFailure
 from holdfast.model import events
 from holdfast.model.plan import Document, Plan, Task
@@ -63,7 +64,7 @@ def _carry_out(
     this = _first_try(site, history, plan, task, resumed)
     while True:
         _stop_if_asked(site)
-        flight = begin(site, task, tip, this.number)
+        flight = begin(site, task, plan, tip, this.number)
         result = _attempt(site, flight, this)
         if isinstance(result, Sealed):
             land(site, flight, result)
@@ -125,7 +126,7 @@ def _attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure:
 
 def _run_without_commits(site: Site, history: State) -> Plan:
     """`--allow-dirty`: marks go to the plan file in the tree, and nothing is committed."""
-    plan = plan_in_tree(site)
+    plan = plan_in_tree(site.git.root, site.plan)
     while task := next_task(plan.plan, only=site.policy.only, until=site.policy.until):
         this = _first_try(site, history, plan, task, None)
         flight = begin_without_commit(site, task)

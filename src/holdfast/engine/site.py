@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from holdfast.agents.base import Agent
 from holdfast.engine.place import PlanPlace, run_id
+from holdfast.engine.source import Attempts
 from holdfast.errors import Interrupted
 from holdfast.gates.base import Gate
 from holdfast.model.events import Event
@@ -34,6 +35,7 @@ class Site(NamedTuple):
     record: Callable[[Event], None]
     stops: Stops
     lock: int
+    attempts: Attempts
 
     @property
     def git(self) -> Git:

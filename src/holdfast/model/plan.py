@@ -79,6 +79,8 @@ class Document(NamedTuple):
     plan: Plan
     beside: tuple[tuple[str, bytes], ...] = ()
     """Other files the plan is made of: path from the repository's root, and bytes; only those that exist."""
+    ignored: tuple[str, ...] = ()
+    """Paths of those files that git ignores: read from the tree, written after the commit."""
 
     @property
     def files(self) -> dict[str, bytes]:

@@ -36,6 +36,11 @@ def is_alive(pid: int) -> bool:
     return True
 
 
+def timestamp(at: float) -> str:
+    """RFC 3339, in UTC."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
+
+
 def stamp() -> str:
     """A sortable name for this second, in UTC."""
     return time.strftime("%Y%m%d-%H%M%S", time.gmtime())

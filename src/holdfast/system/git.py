@@ -170,8 +170,14 @@ class Git:
     def dirt(self) -> Dirt:
         return _parse_status(self.run("status", "--porcelain=v2", "-z", "--untracked-files=all"))
 
-    def is_ignored(self, path: str) -> bool:
-        return self.answer("check-ignore", "--quiet", "--", path, expect=(0, 1))[0] == 0
+    def ignored(self, paths: Sequence[str]) -> list[str]:
+        """Those of the paths that git would not add."""
+        if not paths:
+            return []
+        asked = b"\0".join(map(os.fsencode, paths))
+        _, out = self.answer("check-ignore", "-z", "--stdin", stdin=asked, expect=(0, 1))
+        found = set(map(os.fsdecode, out.split(b"\0")))
+        return [path for path in paths if path in found]
 
     def config(self, key: str, *, kind: str = "") -> str:
         typed = (f"--type={kind}",) if kind else ()

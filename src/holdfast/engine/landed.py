@@ -1,0 +1,63 @@
+"""What the commits of a branch say about the tasks of a plan: read from trailers, git's word alone.
+
+Needed where the plan itself cannot be part of a commit because git ignores it, and where a tool's own files
+want to name the commit of each task.
+"""
+
+import os
+from typing import NamedTuple
+
+from holdfast.engine.message import ATTEMPT, KEY, PLAN, STATUS, TASK, read_trailers
+from holdfast.model.plan import Status
+from holdfast.plans.base import Attempted, Completion
+from holdfast.system.clock import timestamp
+from holdfast.system.git import Git
+
+ANEW = "anew"
+"""The status of a commit after which nothing that came before it counts."""
+
+
+class Landed(NamedTuple):
+    task: str
+    key: str
+    status: Status
+    commit: str
+    base: str
+    at: str
+    attempt: int
+
+
+def landed_tasks(git: Git, plan: str, commit: str) -> dict[str, Landed]:
+    """By key; of several commits of one task the newest counts."""
+    found: dict[str, Landed] = {}
+    wanted = ("--fixed-strings", f"--grep={PLAN}: {plan}")
+    listing = git.run("log", "-z", "--format=%H%n%P%n%ct%n%B", *wanted, commit, "--")
+    for entry in filter(None, os.fsdecode(listing).split("\0")):
+        head, parents, seconds, message = entry.split("\n", 3)
+        trailers = read_trailers(message)
+        if trailers.get(PLAN) != plan:
+            continue
+        if trailers.get(STATUS) == ANEW:
+            break
+        if KEY in trailers:
+            found.setdefault(trailers[KEY], _landed(trailers, head, parents.partition(" ")[0], int(seconds)))
+    return found
+
+
+def _landed(trailers: dict[str, str], commit: str, base: str, seconds: int) -> Landed:
+    attempt = trailers.get(ATTEMPT, "")
+    return Landed(
+        task=trailers.get(TASK, ""),
+        key=trailers[KEY],
+        status=Status(trailers.get(STATUS, Status.COMPLETED)),
+        commit=commit,
+        base=base,
+        at=timestamp(seconds),
+        attempt=int(attempt) if attempt.isdecimal() else 1,
+    )
+
+
+def completion(landed: Landed, task: str, branch: str, attempts: tuple[Attempted, ...]) -> Completion:
+    """As far as git knows: of the attempts only the last, unless the journal has told more."""
+    known = attempts or (Attempted(landed.attempt, landed.at, landed.at),)
+    return Completion(task, landed.at, landed.base, branch, attempts=known, commit=landed.commit)
