@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from holdfast.errors import ConfigError
-from holdfast.model.policy import Commits, OnInterrupt, Policy
+from holdfast.model.policy import Commits, OnFailure, OnInterrupt, Policy
 from holdfast.model.settings import SETTINGS, Kind, Setting, Value, accept, accept_text, expected
 from holdfast.model.spelling import nearest
 
@@ -282,6 +282,7 @@ def _config(chosen: _Layer, flags: Mapping[str, object]) -> Config:
         if flags.get(name) is not None:
             fields[name] = flags[name]
     fields["on_interrupt"] = OnInterrupt(fields["on_interrupt"])
+    fields["on_failure"] = OnFailure(fields["on_failure"])
     fields["commits"] = Commits(fields["commits"])
     own = {s.key: str(chosen[s.key].value) for s in SETTINGS if not s.field}
     origin = {key: given.origin for key, given in chosen.items()}

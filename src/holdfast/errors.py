@@ -19,6 +19,14 @@ class TaskFailure(HoldfastError):
     exit_code = 1
 
 
+class GivenUp(TaskFailure):
+    """A task used up its attempts; others may still be done."""
+
+    def __init__(self, message: str, *, reason: str, fix: str = "") -> None:
+        super().__init__(message, fix=fix)
+        self.reason = reason
+
+
 class UsageError(HoldfastError):
     """Bad arguments, bad configuration, or a place where Holdfast cannot work."""
 

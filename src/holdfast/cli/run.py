@@ -54,6 +54,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--on-interrupt", metavar="HOW", help="resume (keep partial work) or rollback (begin again)"
     )
+    how.add_argument(
+        "--on-failure", metavar="HOW", help="stop, or continue with what does not depend on the failed task"
+    )
     how.add_argument("--task-timeout", metavar="S", help="seconds one attempt may take (3600)")
     how.add_argument("--idle-timeout", metavar="S", help="seconds an agent may stay silent (1200)")
     what = parser.add_argument_group("what")
@@ -70,8 +73,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     git = repository()
-    config = load_config(git.root, os.environ, vars(args))
     place = plan_place(git, args.plan, ignore_uncommitted=args.ignore_uncommitted_idea_changes)
+    config = load_config(git.root, os.environ, vars(args), place.dialect.preset)
     document = _plan_now(git, place)
     _check_selection(document.plan, config)
     if args.dry_run:
@@ -206,7 +209,7 @@ def _tell_intention(git: Git, place: PlanPlace, plan: Plan, config: Config) -> N
     print(f"mode      {policy.mode.value}, on branch {branch}; {commits}")
     agent = config.agent_cmd if config.agent == "command" else config.script
     print(f"agent     {config.agent}: {agent or 'not configured'}")
-    for name in ("max_attempts", "task_timeout", "idle_timeout", "commits", "on_interrupt"):
+    for name in ("max_attempts", "task_timeout", "idle_timeout", "commits", "on_interrupt", "on_failure"):
         print(f"{name:<13} {_value(getattr(policy, name))}  ({config.origin.get(name, 'default')})")
     task = next_task(plan, only=policy.only, until=policy.until)
     while task:

@@ -20,8 +20,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     git = repository()
-    config = load_config(git.root, os.environ, {})
     place = plan_place(git, args.plan)
+    config = load_config(git.root, os.environ, {}, place.dialect.preset)
     view = LinesView(sys.stdout, clock=time_of_day, quiet=True)
     with open_site(git, place, config, tools_for(git, config), lambda: view) as (site, _):
         print(ACTIONS[args.command](site, args.task))

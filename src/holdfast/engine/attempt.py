@@ -9,13 +9,14 @@ from holdfast.engine.agent_run import Try, run_agent
 from holdfast.engine.commit import Contents, Rejected, Sealed, prepare_index, seal
 from holdfast.engine.flight import Flight, read_flight, write_flight
 from holdfast.engine.hooks import HookRun
+from holdfast.engine.landed import completion, landed_at
 from holdfast.engine.message import task_trailers
 from holdfast.engine.observe import moved_by_agent_alone
 from holdfast.engine.site import Site, stopped
 from holdfast.engine.source import in_tree, kept_files
 from holdfast.gates.base import Inspection
 from holdfast.model.events import GateFinished, Noticed, Rescued
-from holdfast.model.plan import Document
+from holdfast.model.plan import Document, Status
 from holdfast.plans.base import Attempted, Completion
 from holdfast.system import clock, faults, files
 from holdfast.system.git import Change, RefMoved
@@ -217,8 +218,22 @@ def completed(site: Site, flight: Flight, this: Try) -> Document:
     now = clock.timestamp(clock.now())
     branch = site.branch.removeprefix("refs/heads/")
     attempts = site.attempts(this.task.id) or (Attempted(this.number, now, now),)
-    done = Completion(this.task.id, now, flight.base, branch, attempts=attempts)
-    return site.plan.dialect.complete(this.plan, done)._replace(ignored=this.plan.ignored)
+    checked = bool(site.tools.gates(this.task))
+    done = Completion(this.task.id, now, flight.base, branch, attempts=attempts, checked=checked)
+    before = naming_the_last_commit(site, this.plan, flight.base)
+    return site.plan.dialect.complete(before, done)._replace(ignored=this.plan.ignored)
+
+
+def naming_the_last_commit(site: Site, plan: Document, base: str) -> Document:
+    """A commit cannot name itself, so a tool's own files name it in the commit that comes next."""
+    if not site.plan.dialect.keeps(site.plan.path):
+        return plan
+    last = landed_at(site.git, site.plan.path, base)
+    task = next((t for t in plan.plan.tasks if last and t.key == last.key), None)
+    if last is None or task is None or task.status is not Status.COMPLETED:
+        return plan
+    branch = site.branch.removeprefix("refs/heads/")
+    return site.plan.dialect.complete(plan, completion(last, task.id, branch, site.attempts(task.id)))
 
 
 def _inspect(site: Site, changes: tuple[Change, ...], outcome: Outcome) -> None:

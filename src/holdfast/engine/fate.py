@@ -4,11 +4,11 @@ from holdfast.engine import rescue
 from holdfast.engine.flight import Flight
 from holdfast.engine.land import drop_helpers
 from holdfast.engine.leftover import end_leftovers
-from holdfast.engine.marks import commit_mark
+from holdfast.engine.marks import commit_mark, commit_state
 from holdfast.engine.observe import Sight, look, same_task
 from holdfast.engine.recover import Action, Record, decide
 from holdfast.engine.repair import REPAIRS
-from holdfast.engine.schedule import find_task
+from holdfast.engine.schedule import blocked_by, find_task
 from holdfast.engine.site import Site
 from holdfast.errors import PlanError, Refused
 from holdfast.model.events import Rescued, TaskChanged
@@ -36,13 +36,26 @@ def reset(site: Site, wanted: str) -> str:
 
 
 def retry(site: Site, wanted: str) -> str:
-    _, _, task = _settled(site, wanted)
+    sight, plan, task = _settled(site, wanted)
     if task.status.settled:
         raise Refused(
             f"task {task.id} is {task.status.value}", fix=f"open it again with: holdfast reset {task.id}"
         )
     site.record(TaskChanged(task.id, "retry"))
+    _open_again(site, sight, plan, task)
     return f"task {task.id} has all its attempts again"
+
+
+def _open_again(site: Site, sight: Sight, plan: Document, task: Task) -> None:
+    """Where the plan itself says that it failed, and that others wait for it, it must say so no longer."""
+    if task.status not in (Status.FAILED, Status.BLOCKED):
+        return
+    waiting = blocked_by(plan.plan, {task.id})
+    opened = plan
+    for each in plan.plan.tasks:
+        if each.id == task.id or (each.id in waiting and each.status is Status.BLOCKED):
+            opened = site.plan.dialect.mark(opened, each.id, Status.PENDING)
+    commit_state(site, sight.tip, plan, opened, f"[holdfast] Retry task {task.id}: {task.title}")
 
 
 def _settled(site: Site, wanted: str) -> tuple[Sight, Document, Task]:

@@ -5,6 +5,7 @@ want to name the commit of each task.
 """
 
 import os
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from holdfast.engine.message import ATTEMPT, KEY, PLAN, STATUS, TASK, read_trailers
@@ -30,18 +31,28 @@ class Landed(NamedTuple):
 def landed_tasks(git: Git, plan: str, commit: str) -> dict[str, Landed]:
     """By key; of several commits of one task the newest counts."""
     found: dict[str, Landed] = {}
-    wanted = ("--fixed-strings", f"--grep={PLAN}: {plan}")
-    listing = git.run("log", "-z", "--format=%H%n%P%n%ct%n%B", *wanted, commit, "--")
-    for entry in filter(None, os.fsdecode(listing).split("\0")):
-        head, parents, seconds, message = entry.split("\n", 3)
-        trailers = read_trailers(message)
-        if trailers.get(PLAN) != plan:
-            continue
-        if trailers.get(STATUS) == ANEW:
+    for landed in _told(git, plan, "--fixed-strings", f"--grep={PLAN}: {plan}", commit):
+        if landed is None:
             break
-        if KEY in trailers:
-            found.setdefault(trailers[KEY], _landed(trailers, head, parents.partition(" ")[0], int(seconds)))
+        found.setdefault(landed.key, landed)
     return found
+
+
+def landed_at(git: Git, plan: str, commit: str) -> Landed | None:
+    """What this very commit says."""
+    return next(_told(git, plan, "-1", commit), None)
+
+
+def _told(git: Git, plan: str, *selection: str) -> Iterator[Landed | None]:
+    """Newest first; None where everything before it no longer counts."""
+    listing = git.run("log", "-z", "--format=%H%n%P%n%ct%n%B", *selection, "--")
+    for entry in filter(None, os.fsdecode(listing).split("\0")):
+        commit, parents, seconds, message = entry.split("\n", 3)
+        trailers = read_trailers(message)
+        if trailers.get(PLAN) == plan and trailers.get(STATUS) == ANEW:
+            yield None
+        elif trailers.get(PLAN) == plan and KEY in trailers:
+            yield _landed(trailers, commit, parents.partition(" ")[0], int(seconds))
 
 
 def _landed(trailers: dict[str, str], commit: str, base: str, seconds: int) -> Landed:

@@ -48,7 +48,7 @@ def commit_edit(site: Site, flight: Flight, tip: str, at_tip: Document) -> str:
     prepare_index(site, tip)
     trailers = {PLAN: site.plan.path, RUN: site.run}
     message = f"[holdfast] Update plan: {site.plan.name}"
-    sealed = _seal_plan(site, Contents(tip, _clean(site, document), message, trailers, flight.token, only=()))
+    sealed = seal_plan(site, Contents(tip, _clean(site, document), message, trailers, flight.token, only=()))
     site.git.move_ref(site.branch, sealed.commit, tip, "plan edited", fault="edit")
     return sealed.commit
 
@@ -64,6 +64,23 @@ def _clean(site: Site, document: Document) -> Document:
 def _stored(site: Site, path: str) -> bytes:
     blob = site.git.text("hash-object", "-w", f"--path={path}", "--", path)
     return site.git.run("cat-file", "blob", blob)
+
+
+def commit_state(
+    site: Site, tip: str, before: Document, after: Document, message: str
+) -> tuple[str, Document]:
+    """What the plan's files say, changed without a task's work: the new tip, and the plan there.
+
+    What git tracks becomes a commit, what it ignores is written. Doing it twice changes nothing.
+    """
+    after = after._replace(ignored=before.ignored)
+    changed = [path for path, data in after.files.items() if before.files.get(path) != data]
+    if set(changed) - set(after.ignored):
+        trailers = {PLAN: site.plan.path, RUN: site.run}
+        tip = _commit_marks(site, tip, after, message, trailers, _whole_plan(site))
+    for path in set(changed) & set(after.ignored):
+        files.write_durably(os.path.join(site.git.root, path), after.files[path], fault="plan.derived")
+    return tip, after
 
 
 def commit_mark(site: Site, tip: str, at_tip: Document, task: Task, status: Status, verb: str) -> str:
@@ -97,12 +114,12 @@ def _commit_marks(
     flight = begin(site, task, document, tip, attempt=0)
     prepare_index(site, tip)
     contents = Contents(tip, document, message, trailers, flight.token, only=companions)
-    sealed = _seal_plan(site, contents)
+    sealed = seal_plan(site, contents)
     land(site, flight, sealed)
     return sealed.commit
 
 
-def _seal_plan(site: Site, contents: Contents) -> Sealed:
+def seal_plan(site: Site, contents: Contents) -> Sealed:
     try:
         return seal(
             site,

@@ -10,7 +10,7 @@ from holdfast.engine.begin import begin, pin_base
 from holdfast.engine.commit import prepare_index
 from holdfast.engine.flight import Flight, set_aside_flight, write_flight
 from holdfast.engine.land import drop_helpers, finish, publish
-from holdfast.engine.marks import commit_edit, commit_plan
+from holdfast.engine.marks import commit_edit, commit_plan, commit_state
 from holdfast.engine.observe import Sight, landed_task, look, plan_at_tip, same_task
 from holdfast.engine.recover import Action, Record, decide
 from holdfast.engine.site import Site
@@ -70,6 +70,13 @@ def _begin(site: Site, sight: Sight) -> Standing | None:
             f"another git process is at work here, or died: {', '.join(locks)}",
             fix="let it finish; if no git process is left, remove the file and run again",
         )
+    recovered = site.plan.dialect.recover(sight.at_tip)
+    if recovered.files != sight.at_tip.files:
+        message = f"[holdfast] Reset interrupted tasks: {site.plan.name}"
+        commit_state(site, sight.tip, sight.at_tip, recovered, message)
+        found = "tasks that another tool left in progress"
+        site.record(Recovered(found, "they are open again"))
+        return None
     return Standing(sight.tip, sight.at_tip)
 
 

@@ -1,7 +1,8 @@
 """The whole story of a run. Read this first.
 
 With the lock held: end what a dead run left alive and recover what it left behind; then, while a task is
-ready, begin it, attempt it until an attempt holds, land it. One task, one commit, one compare-and-swap.
+ready, begin it, attempt it until an attempt holds, land it. One task, one commit, one compare-and-swap. Last,
+what the plan's own files have to say about the whole.
 """
 
 from holdfast.engine import rescue
@@ -10,7 +11,9 @@ from holdfast.engine.agent_run import Try
 from holdfast.engine.attempt import Failure, attempt, attempt_without_commit
 from holdfast.engine.begin import begin, begin_without_commit, rest
 from holdfast.engine.commit import Sealed
+from holdfast.engine.finish import finish
 from holdfast.engine.flight import Flight
+from holdfast.engine.give_up import critical_failure, give_up
 from holdfast.engine.land import land
 from holdfast.engine.leftover import end_leftovers
 from holdfast.engine.marks import mark_in_tree
@@ -18,10 +21,10 @@ from holdfast.engine.repair import Standing, recover
 from holdfast.engine.schedule import next_task
 from holdfast.engine.site import Site, stopped
 from holdfast.engine.source import plan_in_tree
-from holdfast.errors import Interrupted, TaskFailure
+from holdfast.errors import GivenUp, Interrupted, TaskFailure
 from holdfast.model import events
-from holdfast.model.plan import Document, Plan, Task
-from holdfast.model.policy import Commits
+from holdfast.model.plan import Document, Plan, Status, Task
+from holdfast.model.policy import Commits, OnFailure
 from holdfast.model.state import State
 from holdfast.system import clock
 from holdfast.system.git import GitKilled, RefMoved
@@ -51,15 +54,36 @@ def _run_to_the_end(site: Site, history: State, standing: Standing) -> Plan:
     plan, tip = standing.plan, standing.tip
     if standing.resume:
         tip, plan = _carry_out(site, history, plan, tip, standing.resume, standing)
-    while task := next_task(plan.plan, only=site.policy.only, until=site.policy.until):
+    while task := _next(site, plan.plan):
         tip, plan = _carry_out(site, history, plan, tip, task)
-    return plan.plan
+    return finish(site, tip, plan).plan
+
+
+def _next(site: Site, plan: Plan) -> Task | None:
+    """A task that failed in an earlier run is tried again, unless failures are to be passed over."""
+    goes_on = site.policy.on_failure is OnFailure.CONTINUE
+    if goes_on and critical_failure(plan):
+        return None
+    failed = {task.id for task in plan.tasks if goes_on and task.status is Status.FAILED}
+    return next_task(plan, failed, site.policy.only, site.policy.until)
 
 
 def _carry_out(
     site: Site, history: State, plan: Document, tip: str, task: Task, resumed: Standing | None = None
 ) -> tuple[str, Document]:
-    """Attempt the task until an attempt holds, then land it; returns the new tip and the plan there."""
+    """Land the task, or give it up and go on where the policy says so: the new tip, and the plan there."""
+    try:
+        return _complete(site, history, plan, tip, task, resumed)
+    except GivenUp as failure:
+        if site.policy.on_failure is OnFailure.STOP:
+            raise
+        return give_up(site, tip, plan, task, failure.reason)
+
+
+def _complete(
+    site: Site, history: State, plan: Document, tip: str, task: Task, resumed: Standing | None
+) -> tuple[str, Document]:
+    """Attempt the task until an attempt holds, then land it."""
     began = clock.monotonic()
     this = _first_try(site, history, plan, task, resumed)
     while True:
@@ -99,8 +123,9 @@ def _next_try(site: Site, flight: Flight, this: Try, failure: Failure) -> Try:
         rest(site, flight)
         site.record(events.TaskFailed(task.id, task.title, failure.reason))
         tries = "1 attempt" if this.number == 1 else f"{this.number} attempts"
-        raise TaskFailure(
+        raise GivenUp(
             f"task {task.id} failed after {tries}: {failure.reason}",
+            reason=failure.reason,
             fix="nothing was committed and its work is still in the tree. Run again to try again, or:\n"
             f"  holdfast log {task.id}     what the agent and the checks said\n"
             f"  holdfast skip {task.id}    go on without it (its work is kept under rescue)",

@@ -60,6 +60,10 @@ class Plan(NamedTuple):
     """The file that holds the marks, relative to the repository's root, with forward slashes."""
     tasks: tuple[Task, ...]
     title: str = ""
+    preamble: str = ""
+    """What holds for every task, as the plan says it; for the prompt."""
+    rollback_on_failure: bool = False
+    """A critical task that fails takes back what the plan's other tasks did."""
 
     def task(self, task_id: str) -> Task | None:
         return next((t for t in self.tasks if t.id == task_id), None)

@@ -22,12 +22,20 @@ class OnInterrupt(StrEnum):
     """Put the partial work under rescue, put the tree back to the task's start, begin again."""
 
 
+class OnFailure(StrEnum):
+    STOP = "stop"
+    """The run ends with the failed task; its work stays in the tree for a look."""
+    CONTINUE = "continue"
+    """Its work goes to rescue, and what does not depend on it is still done."""
+
+
 class Policy(NamedTuple):
     """Everything the engine must know about how to run, resolved from flags, files and presets."""
 
     mode: Mode = Mode.TRUNK
     commits: Commits = Commits.EXECUTOR
     on_interrupt: OnInterrupt = OnInterrupt.RESUME
+    on_failure: OnFailure = OnFailure.STOP
     max_attempts: int = 3
     task_timeout: float = 3600.0
     """Seconds one attempt's agent may run."""

@@ -101,6 +101,15 @@ SETTINGS: tuple[Setting, ...] = (
         choices=("resume", "rollback"),
     ),
     _policy(
+        "on_failure",
+        "HOLDFAST_ON_FAILURE",
+        "--on-failure",
+        Kind.CHOICE,
+        "on_failure",
+        "After a failed task: stop, or continue with what does not depend on it (its work is kept).",
+        choices=("stop", "continue"),
+    ),
+    _policy(
         "task_timeout",
         "HOLDFAST_TASK_TIMEOUT",
         "--task-timeout",

@@ -62,6 +62,27 @@ class Completion(NamedTuple):
     criteria: tuple[Criterion, ...] = ()
     commit: str = ""
     """Its own commit, "" while that is being made: a commit cannot name itself."""
+    checked: bool = False
+    """At least one gate ran, and all passed."""
+
+
+class Claims(NamedTuple):
+    """What a document says about git, to be compared with git before a run goes on."""
+
+    branch: str = ""
+    """Short name of the branch it says the work is on, "" for none."""
+    commits: tuple[tuple[str, str], ...] = ()
+    """Tasks it calls done, each with the commit it names."""
+
+
+class GitFacts(NamedTuple):
+    """What git says to such claims."""
+
+    branch_exists: bool
+    existing: frozenset[str] = frozenset()
+    """Those of the commits that the repository has."""
+    on_branch: frozenset[str] = frozenset()
+    """Those that are reachable from the branch."""
 
 
 class Dialect(Protocol):
@@ -106,12 +127,31 @@ class Dialect(Protocol):
         ...
 
     def complete(self, document: Document, done: Completion) -> Document:
-        """The task marked, and whatever else the tool's own files say about a task that is done."""
+        """The task marked, and whatever else the tool's own files say about a task that is done.
+
+        May be called again for a task that is done, when its commit has become known.
+        """
         return self.mark(document, done.task, Status.COMPLETED)
 
     def finish(self, document: Document, landed: Mapping[str, Completion]) -> Document:
         """What is left to say once every task is settled; the same document when there is nothing."""
         return document
+
+    def fail(self, document: Document, task_id: str, reason: str, blocked: tuple[str, ...]) -> Document:
+        """A task that is given up, and the tasks that cannot start because of it, however far away."""
+        return document
+
+    def rolled_back(self, document: Document, reason: str) -> Document:
+        """The branch is back where the run began, because of a failure that nothing may be built upon."""
+        return document
+
+    def git_claims(self, document: Document) -> Claims:
+        """What to ask git before `git_problems` can be answered."""
+        return Claims()
+
+    def git_problems(self, document: Document, facts: GitFacts) -> tuple[str, ...]:
+        """Everything in which git contradicts the document, a sentence each."""
+        return _contradictions(self.git_claims(document), facts)
 
     def recover(self, document: Document) -> Document:
         """Statuses that a dead run of the tool left behind, put right before ours begins."""
@@ -132,3 +172,15 @@ class Dialect(Protocol):
     def companions(self, found: Found) -> tuple[str, ...]:
         """Names beside the plan file that must be committed before a run; often none."""
         return ()
+
+
+def _contradictions(claims: Claims, facts: GitFacts) -> tuple[str, ...]:
+    found = []
+    if claims.branch and not facts.branch_exists:
+        found.append(f"the branch {claims.branch} does not exist")
+    for task, commit in claims.commits:
+        if commit not in facts.existing:
+            found.append(f"{task} is done by commit {commit}, which does not exist")
+        elif facts.branch_exists and commit not in facts.on_branch:
+            found.append(f"{task} is done by commit {commit}, which is not on {claims.branch}")
+    return tuple(found)

@@ -1,0 +1,43 @@
+"""The end of a run: what the plan's own files say once every task is settled, or one has failed for good."""
+
+from holdfast.engine.give_up import critical_failure, end_after_critical_failure
+from holdfast.engine.landed import completion, landed_tasks
+from holdfast.engine.marks import commit_state
+from holdfast.engine.site import Site
+from holdfast.errors import TaskFailure
+from holdfast.model.plan import Document, Status
+from holdfast.model.policy import OnFailure
+from holdfast.plans.base import Completion
+
+
+def finish(site: Site, tip: str, plan: Document) -> Document:
+    """The plan as it then stands. Raises when a failure was passed over: an incomplete plan is no success."""
+    if site.policy.on_failure is OnFailure.CONTINUE:
+        _tell_failures(site, tip, plan)
+    if not site.plan.dialect.keeps(site.plan.path) or not all(t.status.settled for t in plan.plan.tasks):
+        return plan
+    finished = site.plan.dialect.finish(plan, _landed(site, tip, plan))
+    return commit_state(site, tip, plan, finished, site.plan.dialect.finish_message(finished))[1]
+
+
+def _landed(site: Site, tip: str, plan: Document) -> dict[str, Completion]:
+    by_key = landed_tasks(site.git, site.plan.path, tip)
+    branch = site.branch.removeprefix("refs/heads/")
+    return {
+        task.id: completion(by_key[task.key], task.id, branch, site.attempts(task.id))
+        for task in plan.plan.tasks
+        if task.key in by_key and by_key[task.key].status is Status.COMPLETED
+    }
+
+
+def _tell_failures(site: Site, tip: str, plan: Document) -> None:
+    if critical := critical_failure(plan.plan):
+        raise end_after_critical_failure(site, tip, plan, critical)
+    failed = [task.id for task in plan.plan.tasks if task.status is Status.FAILED]
+    blocked = [task.id for task in plan.plan.tasks if task.status is Status.BLOCKED]
+    if failed:
+        waiting = f"; blocked by that: {', '.join(blocked)}" if blocked else ""
+        raise TaskFailure(
+            f"{'task' if len(failed) == 1 else 'tasks'} {', '.join(failed)} failed{waiting}",
+            fix=f"holdfast log {failed[0]} tells why; try again with: holdfast retry {failed[0]}",
+        )
