@@ -96,7 +96,16 @@ def test_list_as_one_object(cli: Cli, plan: str) -> None:
         "key": found["tasks"][1]["key"],
         "title": "Build the tree",
         "status": "pending",
+        "section": found["tasks"][1]["section"],
         "depends_on": ["T3"],
+        "body": "Every node knows its line.\ndepends: T3",
+        "steps": [],
+        "acceptance": [],
+        "verify": [],
+        "evidence": [],
+        "files": [],
+        "critical": False,
+        "parallel": False,
         "line": 4,
     }
     assert len({t["key"] for t in found["tasks"]}) == 4

@@ -1,4 +1,4 @@
-"""`holdfast plan check|next|list`: read a plan and explain it. Needs no repository and changes nothing."""
+"""`holdfast plan check|next|list|convert`: read a plan and explain it. Needs no repository and changes nothing."""
 
 import json
 import os
@@ -13,6 +13,7 @@ from holdfast.model.plan import Plan, Status, Task
 from holdfast.registry import find_plan_anywhere
 from holdfast.views.text import plain
 
+_CONVERT = "Write any plan as plain Markdown, with its statuses"
 _NAMED = 12
 """How many ids or dependencies `check` names before it only counts them."""
 _BOXES = {Status.COMPLETED: "[x]", Status.SKIPPED: "[-]"}
@@ -24,10 +25,18 @@ def configure(parser: ArgumentParser) -> None:
         action = actions.add_parser(name, help=text, description=f"{text}.")
         action.add_argument("plan", metavar="PLAN", help="plan file or directory, in a repository or not")
         action.add_argument("--json", action="store_true", help="print one JSON object")
+    convert = actions.add_parser("convert", help=_CONVERT, description=f"{_CONVERT}, on standard output.")
+    convert.add_argument("plan", metavar="PLAN", help="plan file or directory, in a repository or not")
+    convert.add_argument("--to", metavar="DIALECT", choices=("markdown",), required=True, help="markdown")
 
 
 def execute(args: Namespace) -> int:
     plan = _read(args.plan)
+    if args.action == "convert":
+        from holdfast.plans.convert import to_markdown
+
+        print(to_markdown(plan), end="")
+        return 0
     _, lines, fields = _ACTIONS[args.action]
     if args.json:
         print(json.dumps({"plan": plan.path, "dialect": plan.dialect, **fields(plan)}))
@@ -107,8 +116,7 @@ def _next_fields(plan: Plan) -> dict[str, object]:
     task = next_task(plan)
     if task is None:
         return {"task": None}
-    details = {"section": task.section, "body": task.body, "acceptance": task.acceptance}
-    return {"task": {**_task_fields(task), **details, "verify": task.verify, "files": task.files}}
+    return {"task": _task_fields(task)}
 
 
 def _list(plan: Plan) -> list[str]:
@@ -138,7 +146,16 @@ def _task_fields(task: Task) -> dict[str, object]:
         "key": task.key,
         "title": task.title,
         "status": task.status.value,
+        "section": task.section,
         "depends_on": task.depends_on,
+        "body": task.body,
+        "steps": [{"text": step.text, "done": step.done} for step in task.steps],
+        "acceptance": task.acceptance,
+        "verify": task.verify,
+        "evidence": task.evidence,
+        "files": task.files,
+        "critical": task.critical,
+        "parallel": task.parallel,
         "line": task.line,
     }
 

@@ -16,9 +16,7 @@ def task_trailers(plan: PlanPlace, task: Task, run: str, attempt: int) -> dict[s
 
 
 def with_trailers(message: str, trailers: dict[str, str]) -> str:
-    """The agent's words cannot bring trailers of ours along: those would be taken for facts."""
-    body = "\n".join(line for line in message.strip().splitlines() if not line.lstrip().startswith(PREFIX))
-    body = body.strip() or "(no message)"
+    body = message.strip()
     ours = "\n".join(f"{name}: {' '.join(value.split())}" for name, value in trailers.items())
     gap = "\n" if _ends_in_trailers(body) else "\n\n"
     return f"{body}{gap}{ours}\n"
