@@ -1,4 +1,4 @@
-"""`holdfast plan check|next|list|convert`: read a plan and explain it. Needs no repository and changes nothing."""
+"""`holdfast plan check|next|list|convert`: a plan read and explained. Changes nothing; works anywhere."""
 
 import json
 import os

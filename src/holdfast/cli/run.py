@@ -24,6 +24,7 @@ from holdfast.registry import gates
 from holdfast.system import clock
 from holdfast.system.git import Git
 from holdfast.views.base import View, can_redraw
+from holdfast.views.lines import LinesView
 from holdfast.workspaces.base import Workspace
 
 
@@ -62,6 +63,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("what")
     what.add_argument("--only", metavar="TASK", help="this task alone")
     what.add_argument("--until", metavar="TASK", help="up to and including this task")
+    what.add_argument(
+        "--resume", action="store_true", help="only go on with what was begun: refuse to start from nothing"
+    )
+    what.add_argument(
+        "--force-new", action="store_true", help="begin the plan again; what was recorded is archived"
+    )
     what.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     what.add_argument(
         "--ignore-uncommitted-idea-changes", action="store_true", help="do not ask for committed idea files"
@@ -75,7 +82,11 @@ def execute(args: argparse.Namespace) -> int:
     git = repository()
     place = plan_place(git, args.plan, ignore_uncommitted=args.ignore_uncommitted_idea_changes)
     config = load_config(git.root, os.environ, vars(args), place.dialect.preset)
+    if args.force_new:
+        _begin_anew(git, place, config, args)
     document = _plan_now(git, place)
+    if args.resume:
+        _require_begun(git, place, document.plan)
     _check_selection(document.plan, config)
     if args.dry_run:
         _tell_intention(git, place, document.plan, config)
@@ -87,6 +98,32 @@ def execute(args: argparse.Namespace) -> int:
     _require_identity(git)
     with open_site(git, place, config, tools, lambda: _view(args, document.plan)) as (site, history):
         return _run(site, history, document.plan, config)
+
+
+def _begin_anew(git: Git, place: PlanPlace, config: Config, args: argparse.Namespace) -> None:
+    if args.resume:
+        raise UsageError("--resume and --force-new contradict each other", fix="give one of them")
+    if args.dry_run:
+        raise UsageError("--force-new would change something, and --dry-run must not", fix="give one of them")
+    from holdfast.engine.anew import begin_anew
+
+    with open_site(git, place, config, tools_for(git, config), lambda: _plain_view(args)) as (site, _):
+        begin_anew(site)
+
+
+def _require_begun(git: Git, place: PlanPlace, plan: Plan) -> None:
+    state = place.dialect.marks_in(place.path)
+    if state != place.path and in_tree(git.root, state) is None:
+        raise UsageError(
+            f"Resume requested but no state file found: {state}",
+            fix="Did you mean to start a new epic execution? Then run without --resume",
+        )
+    flight = read_flight(Workspace(git, "").tree_state)
+    if not _settled(plan) and not (isinstance(flight, Flight) and flight.plan == place.path):
+        raise UsageError(
+            f"resume requested, but nothing has been done for {place.path} yet",
+            fix="start it without --resume",
+        )
 
 
 def _run(site: Site, history: State, plan: Plan, config: Config) -> int:
@@ -188,16 +225,19 @@ def _require_identity(git: Git) -> None:
 
 
 def _view(args: argparse.Namespace, plan: Plan) -> View:
+    plain = args.json or args.quiet or "CI" in os.environ
+    if plain or not can_redraw(sys.stdout, os.environ.get("TERM", "")):
+        return _plain_view(args)
+    from holdfast.views.live import LiveView
+
+    return LiveView(plan, now=clock.now)
+
+
+def _plain_view(args: argparse.Namespace) -> View:
     if args.json:
         from holdfast.views.jsonl import JsonView
 
         return JsonView(sys.stdout)
-    if not args.quiet and "CI" not in os.environ and can_redraw(sys.stdout, os.environ.get("TERM", "")):
-        from holdfast.views.live import LiveView
-
-        return LiveView(plan, now=clock.now)
-    from holdfast.views.lines import LinesView
-
     return LinesView(sys.stdout, clock=time_of_day, quiet=args.quiet)
 
 

@@ -6,6 +6,7 @@ from holdfast.engine.begin import begin
 from holdfast.engine.commit import Contents, Rejected, Sealed, prepare_index, seal
 from holdfast.engine.flight import Flight
 from holdfast.engine.land import land
+from holdfast.engine.landed import ANEW
 from holdfast.engine.message import KEY, PLAN, RUN, STATUS, TASK
 from holdfast.engine.observe import with_marks_of
 from holdfast.engine.site import Site
@@ -81,6 +82,25 @@ def commit_state(
     for path in set(changed) & set(after.ignored):
         files.write_durably(os.path.join(site.git.root, path), after.files[path], fault="plan.derived")
     return tip, after
+
+
+def commit_anew(site: Site, tip: str, document: Document, archive: str = "") -> str:
+    """The plan with nothing done. What commits said about it before this one no longer counts."""
+    names = [path for path in (*kept_files(site.plan), archive) if path]
+    new = [
+        p
+        for p, data in zip(names, site.git.objects([f"{tip}:{p}" for p in names]), strict=True)
+        if data is None
+    ]
+    ignored = site.git.ignored(new)
+    trailers = {PLAN: site.plan.path, RUN: site.run, STATUS: ANEW}
+    message = f"[holdfast] Start {site.plan.name} anew"
+    beside = (archive,) if archive and archive not in ignored else ()
+    document = document._replace(ignored=tuple(ignored))
+    commit = _commit_marks(site, tip, document, message, trailers, _whole_plan(site), beside)
+    for path in set(ignored) & set(document.files):
+        files.write_durably(os.path.join(site.git.root, path), document.files[path], fault="plan.derived")
+    return commit
 
 
 def commit_mark(site: Site, tip: str, at_tip: Document, task: Task, status: Status, verb: str) -> str:
