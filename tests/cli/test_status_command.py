@@ -323,3 +323,21 @@ def test_status_loads_no_heavy_module(night: Night) -> None:
         "shutil",
     )
     assert not loaded.intersection((*heavy, "holdfast.engine.site", "holdfast.agents.base"))
+
+
+def test_policies_that_are_not_the_default_are_shown_with_where_they_come_from(repo: Repo, cli: Cli) -> None:
+    repo.write("plan.md", "- [ ] One\n")
+    repo.write("holdfast.toml", 'on_interrupt = "rollback"\n')
+    repo.commit("Configured")
+    assert "policy: on_interrupt = rollback (holdfast.toml:1)" in cli("status", "plan.md").out
+    found = json.loads(cli("status", "plan.md", "--json", env={"HOLDFAST_MAX_ATTEMPTS": "7"}).out)
+    assert {"name": "max_attempts", "value": "7", "origin": "HOLDFAST_MAX_ATTEMPTS"} in found["policies"]
+
+
+def test_a_configuration_with_a_mistake_does_not_keep_status_from_telling(repo: Repo, cli: Cli) -> None:
+    repo.write("plan.md", "- [ ] One\n")
+    repo.write("holdfast.toml", "on_interrupt = 3\n")
+    repo.commit("Configured")
+    result = cli("status", "plan.md")
+    assert result.code == 0
+    assert "a run would not start: holdfast.toml:1: on_interrupt is 3" in result.out

@@ -1,7 +1,7 @@
 """Where we stand: the repository around the current directory, and the plan the user means."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from holdfast.engine.flight import Flight, read_flight
 from holdfast.engine.place import PlanPlace
@@ -34,6 +34,15 @@ def plan_place(git: Git, wanted: str | None, *, ignore_uncommitted: bool = False
 
     path = wanted if wanted else os.path.join(git.root, _last_plan(git))
     return find_plan(git, path, ignore_uncommitted=ignore_uncommitted)
+
+
+def is_configured(root: str, environ: Mapping[str, str]) -> bool:
+    """May anything but a default apply? Asked without reading a file: `status` has no time to waste."""
+    home = os.path.join(environ.get("HOME", ""), ".config")
+    user = (environ.get("XDG_CONFIG_HOME", ""), home)
+    files = [os.path.join(root, name) for name in ("holdfast.toml", "pyproject.toml")]
+    files += [os.path.join(directory, "holdfast", "config.toml") for directory in user if directory]
+    return any(name.startswith("HOLDFAST_") for name in environ) or any(map(os.path.exists, files))
 
 
 def first_readable(place: PlanPlace, *versions: Callable[[], Document | None]) -> Document:

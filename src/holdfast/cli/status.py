@@ -7,15 +7,17 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from holdfast.cli.glance import Glance, glance
-from holdfast.cli.place import journal_path, plan_place, repository
+from holdfast.cli.place import is_configured, journal_path, plan_place, repository
 from holdfast.cli.terminal import colour_wanted, moment, width
 from holdfast.engine.schedule import next_task
 from holdfast.journal import read_only
-from holdfast.views.status import Facts, Rescue, overview, status_json, status_lines
+from holdfast.views.status import Chosen, Facts, Rescue, overview, status_json, status_lines
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from holdfast.config import Config
+    from holdfast.engine.place import PlanPlace
     from holdfast.model.state import State
     from holdfast.system.git import Git
 
@@ -40,10 +42,11 @@ def read_simply(words: list[str]) -> SimpleNamespace | None:
 
 def execute(args: Namespace | SimpleNamespace) -> int:
     git = repository()
-    seen = glance(git, plan_place(git, args.plan))
+    place = plan_place(git, args.plan)
+    seen = glance(git, place)
     reader = read_only(journal_path(git))
     state = overview(reader, seen.run, seen.in_flight)
-    facts = _facts(git, seen, state, reader.problem)
+    facts = _with_policies(_facts(git, seen, state, reader.problem), git.root, place)
     if args.json:
         import json
 
@@ -66,6 +69,38 @@ def _facts(git: Git, seen: Glance, state: State, problem: str) -> Facts:
         rescues=_rescues(seen.rescues, state),
         problems=(*seen.notes, *filter(None, (problem,))),
     )
+
+
+def _with_policies(facts: Facts, root: str, place: PlanPlace) -> Facts:
+    """Where nothing but defaults can apply, the configuration is not even loaded."""
+    if not place.dialect.preset and not is_configured(root, os.environ):
+        return facts
+    from holdfast.config import load_config
+    from holdfast.errors import ConfigError
+
+    try:
+        config = load_config(root, os.environ, {}, place.dialect.preset)
+    except ConfigError as error:
+        return facts._replace(problems=(*facts.problems, f"a run would not start: {error.message}"))
+    return facts._replace(policies=_not_default(config))
+
+
+def _not_default(config: Config) -> tuple[Chosen, ...]:
+    from holdfast.model.settings import SETTINGS
+
+    chosen = (s for s in SETTINGS if s.field and config.origin[s.key] != "default")
+    return tuple(Chosen(s.key, _said(getattr(config.policy, s.field)), config.origin[s.key]) for s in chosen)
+
+
+def _said(value: object) -> str:
+    match value:
+        case tuple():
+            return ", ".join(map(str, value))
+        case bool():
+            return str(value).lower()
+        case float():
+            return f"{value:g}"
+    return str(value)
 
 
 def _go_on(git: Git, path: str) -> str:

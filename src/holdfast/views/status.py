@@ -33,6 +33,14 @@ class Rescue(NamedTuple):
     """The command that brings it back."""
 
 
+class Chosen(NamedTuple):
+    """A policy, and where its value comes from."""
+
+    name: str
+    value: str
+    origin: str
+
+
 class Facts(NamedTuple):
     """What git, the lock and the records say; the journal is not asked about any of it."""
 
@@ -48,6 +56,8 @@ class Facts(NamedTuple):
     rescues: tuple[Rescue, ...] = ()
     problems: tuple[str, ...] = ()
     """Sentences to pass on, such as a journal that cannot be read."""
+    policies: tuple[Chosen, ...] = ()
+    """Those that are not the default."""
 
 
 class Failure(NamedTuple):
@@ -78,6 +88,7 @@ def status_lines(
     parts = (
         _heading(progress, state, facts, clock, paint),
         _window(progress, state, facts, width, paint),
+        [paint(shorten(f"policy: {c.name} = {c.value} ({c.origin})", width), _DIM) for c in facts.policies],
         _failures(_failed(plan, state), facts, width, paint),
         _recoveries(state, width, clock, paint),
         _rescues(facts, width, paint),
@@ -105,6 +116,7 @@ def status_json(plan: Plan, state: State, facts: Facts) -> dict[str, object]:
         "recovered": [{"at": at, **event._asdict()} for at, event in state.recoveries],
         "rescues": [rescue._asdict() for rescue in facts.rescues],
         "last_run": {"at": state.ended.at, **state.ended.event._asdict()} if state.ended else None,
+        "policies": [chosen._asdict() for chosen in facts.policies],
         "problems": list(facts.problems),
     }
 
