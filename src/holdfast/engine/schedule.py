@@ -59,14 +59,15 @@ def find_task(plan: Plan, wanted: str) -> Task:
 
 def _ready(plan: Plan, failed: Set[str]) -> Iterator[Task]:
     settled: set[str] | None = None
+    met = {id(()): True}  # by tuple: the tasks of one phase share theirs, which names all of another phase
     for task in plan.tasks:
         if task.status.settled or task.id in failed:
             continue
-        if task.depends_on:
+        if id(task.depends_on) not in met:
             settled = _settled(plan) if settled is None else settled
-            if not settled.issuperset(task.depends_on):
-                continue
-        yield task
+            met[id(task.depends_on)] = settled.issuperset(task.depends_on)
+        if met[id(task.depends_on)]:
+            yield task
 
 
 def _settled(plan: Plan) -> set[str]:

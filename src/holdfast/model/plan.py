@@ -33,7 +33,7 @@ class Task(NamedTuple):
     line: int
     """1-based line of the task in the plan file."""
     at: int = -1
-    """Byte offset of the status in the plan file, for dialects that mark in place."""
+    """Byte offset of its box, or of its JSON object, for dialects that mark in place."""
     body: str = ""
     """The task as written, without its first line."""
     section: str = ""

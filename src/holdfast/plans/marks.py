@@ -13,7 +13,7 @@ def mark_box(document: Document, task_id: str, status: Status, *, with_steps: bo
     """Completing a task ticks its open steps, reopening it unticks them; only where `with_steps` says so."""
     if status not in BOX_OF:
         raise ValueError(f"a box cannot say {status}")
-    index = _index(document, task_id)
+    index = index_of(document, task_id)
     task = document.plan.tasks[index]
     if task.status is status:
         return document
@@ -30,7 +30,7 @@ def restore_boxes(document: Document, before: Document, task_id: str) -> Documen
     Only `before` knows which steps were ticked before completing ticked them all. A step that was reworded
     since keeps the box it has.
     """
-    index, earlier = _index(document, task_id), _index(before, task_id)
+    index, earlier = index_of(document, task_id), index_of(before, task_id)
     task, old = document.plan.tasks[index], before.plan.tasks[earlier]
     pairs = [(task.at, old.at)]
     pairs += [
@@ -39,7 +39,7 @@ def restore_boxes(document: Document, before: Document, task_id: str) -> Documen
     return _written(document, index, {at: chr(before.data[was]) for at, was in pairs})
 
 
-def _index(document: Document, task_id: str) -> int:
+def index_of(document: Document, task_id: str) -> int:
     for index, task in enumerate(document.plan.tasks):
         if task.id == task_id:
             return index

@@ -6,46 +6,50 @@ from holdfast.errors import PlanError
 from holdfast.model.plan import Plan, Task
 
 
-def validate(plan: Plan) -> Plan:
-    """The plan itself, or PlanError. Dialects say in their own words why a plan has no tasks."""
+def validate(plan: Plan, noun: str = "task") -> Plan:
+    """The plan itself, or PlanError. Dialects say in their own words why a plan has no tasks.
+
+    `noun` is what these tasks are called: phases that depend on each other are checked here too.
+    """
     if not plan.tasks:
         raise PlanError(plan.path, 0, "no tasks found", fix="write at least one task")
-    by_id = _by_id(plan)
+    by_id = refuse_duplicates(plan, noun)
     linked = [task for task in plan.tasks if task.depends_on]
     for task in linked:
-        _refuse_unknown(plan, task, by_id)
-    _refuse_cycle(plan, linked, by_id)
+        _refuse_unknown(plan, task, by_id, noun)
+    _refuse_cycle(plan, linked, by_id, noun)
     return plan
 
 
-def _by_id(plan: Plan) -> dict[str, Task]:
+def refuse_duplicates(plan: Plan, noun: str = "task") -> dict[str, Task]:
+    """The tasks by their ids, or PlanError."""
     by_id: dict[str, Task] = {}
     for task in plan.tasks:
         first = by_id.setdefault(task.id, task)
         if first is not task:
             message = (
-                f"two tasks cannot be told apart: {task.id} is on line {first.line} and on line {task.line}"
+                f"two {noun}s cannot be told apart: {task.id} is on line {first.line} and on line {task.line}"
             )
             fix = f"give one of the two an id of its own in place of {task.id}"
             raise PlanError(plan.path, task.line, message, fix=fix)
     return by_id
 
 
-def _refuse_unknown(plan: Plan, task: Task, by_id: dict[str, Task]) -> None:
+def _refuse_unknown(plan: Plan, task: Task, by_id: dict[str, Task], noun: str) -> None:
     unknown = [wanted for wanted in task.depends_on if wanted not in by_id]
     if unknown:
-        message = f"task {task.id} depends on {', '.join(unknown)}, which this plan does not have"
+        message = f"{noun} {task.id} depends on {', '.join(unknown)}, which this plan does not have"
         raise PlanError(
             plan.path, task.line, message, fix="depend on ids of this plan, or remove the dependency"
         )
 
 
-def _refuse_cycle(plan: Plan, linked: Sequence[Task], by_id: dict[str, Task]) -> None:
+def _refuse_cycle(plan: Plan, linked: Sequence[Task], by_id: dict[str, Task], noun: str) -> None:
     finished: set[str] = set()
     for task in linked:
         cycle = _cycle_from(task, by_id, finished)
         if cycle:
-            message = f"these tasks wait for each other: {' -> '.join(cycle)}"
+            message = f"these {noun}s wait for each other: {' -> '.join(cycle)}"
             raise PlanError(plan.path, by_id[cycle[0]].line, message, fix="remove one of these dependencies")
 
 
