@@ -21,18 +21,23 @@ if TYPE_CHECKING:  # `status` asks for a dialect and has no use for agents, gate
     from holdfast.workspaces.base import Workspaces
 
 IDEAS = os.path.join("docs", "ideas", "active")
+SPECS = os.path.join(".auto-claude", "specs")
+RAFA_PLANS = os.path.join(".rafa", "plans")
 
 
 def dialects() -> tuple[Dialect, ...]:
     """In the order they are asked; plain Markdown takes what nobody else recognises."""
+    from holdfast.plans.auto_claude import AutoClaude
     from holdfast.plans.i2code import I2code
     from holdfast.plans.markdown import Markdown
+    from holdfast.plans.rafa import Rafa
 
-    return (I2code(), Markdown())
+    return (I2code(), AutoClaude(), Rafa(), Markdown())
 
 
 def find_plan(git: Git, wanted: str, *, ignore_uncommitted: bool = False) -> PlanPlace:
-    """The plan a user named: a file or a directory of any known dialect, or an idea by its bare name."""
+    """The plan a user named: a file or a directory of any known dialect, or the bare name of an idea, a spec
+    or a rafa plan."""
     path = _resolve(git.root, wanted)
     shown = _relative(path, git.root)
     if shown.startswith("../"):
@@ -84,11 +89,32 @@ def workspaces(mode: Mode) -> Workspaces:
 
 def _resolve(root: str, wanted: str) -> str:
     path = os.path.realpath(wanted)
-    if not os.path.lexists(path) and os.sep not in wanted:
-        idea = os.path.join(root, IDEAS, wanted)
-        if os.path.isdir(idea):
-            return os.path.realpath(idea)
-    return path
+    if os.path.lexists(path) or os.sep in wanted:
+        return path
+    named = _named(root, wanted)
+    if len(named) > 1:
+        raise UsageError(f"{wanted} may mean {' or '.join(named)}", fix="give the path of the one you mean")
+    return os.path.realpath(os.path.join(root, named[0])) if named else path
+
+
+def _named(root: str, wanted: str) -> list[str]:
+    """An idea by its name; a spec or a rafa plan by number or id, by the rest of its name, or by both."""
+    ideas = [os.path.join(IDEAS, name) for name in _directories(root, IDEAS) if name == wanted]
+    others = [os.path.join(home, name) for home in (SPECS, RAFA_PLANS) for name in _directories(root, home)]
+    return ideas + [path for path in others if wanted in _names_of(os.path.basename(path))]
+
+
+def _names_of(directory: str) -> tuple[str, ...]:
+    lead, _, rest = directory.partition("-")
+    return (directory, lead, rest) if rest else (directory,)
+
+
+def _directories(root: str, home: str) -> list[str]:
+    try:
+        with os.scandir(os.path.join(root, home)) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir())
+    except OSError:
+        return []
 
 
 def _relative(path: str, root: str) -> str:
@@ -146,7 +172,8 @@ def _unknown_kind(shown: str, found: Found) -> UsageError:
             shown,
             0,
             "a directory that holds no plan Holdfast knows",
-            fix="give a Markdown file with a task list, or an idea directory with NAME-idea, -spec and -plan",
+            fix="give a Markdown file with a task list, an idea directory with NAME-idea, -spec and -plan, "
+            "an Auto-Claude spec with implementation_plan.json, or a rafa plan with plan.json",
         )
     return PlanError(
         shown, 0, "not a plan Holdfast knows", fix="a plan is a Markdown file with `- [ ] task` lines"
