@@ -28,11 +28,12 @@ RAFA_PLANS = os.path.join(".rafa", "plans")
 def dialects() -> tuple[Dialect, ...]:
     """In the order they are asked; plain Markdown takes what nobody else recognises."""
     from holdfast.plans.auto_claude import AutoClaude
+    from holdfast.plans.buildspec import Buildspec
     from holdfast.plans.i2code import I2code
     from holdfast.plans.markdown import Markdown
     from holdfast.plans.rafa import Rafa
 
-    return (I2code(), AutoClaude(), Rafa(), Markdown())
+    return (I2code(), AutoClaude(), Rafa(), Buildspec(), Markdown())
 
 
 def find_plan(git: Git, wanted: str, *, ignore_uncommitted: bool = False) -> PlanPlace:
@@ -173,7 +174,8 @@ def _unknown_kind(shown: str, found: Found) -> UsageError:
             0,
             "a directory that holds no plan Holdfast knows",
             fix="give a Markdown file with a task list, an idea directory with NAME-idea, -spec and -plan, "
-            "an Auto-Claude spec with implementation_plan.json, or a rafa plan with plan.json",
+            "an Auto-Claude spec with implementation_plan.json, a rafa plan with plan.json, "
+            "or an epic's directory with NAME.epic.yaml",
         )
     return PlanError(
         shown, 0, "not a plan Holdfast knows", fix="a plan is a Markdown file with `- [ ] task` lines"

@@ -1,6 +1,7 @@
 """Plan bytes to lines that know where they stand, and whether they are structure or only quoted."""
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from holdfast.errors import PlanError
@@ -53,7 +54,7 @@ def scan_lines(data: bytes, path: str, unfenced: int = 0) -> Scan:
         lines.append(line)
         at += len(raw) + 1
     if b"<<<<<<<" in data or b">>>>>>>" in data:
-        _refuse_conflict(path, lines)
+        refuse_conflict(path, _conflict_candidates(lines))
     return Scan(lines, quote.line if quote else 0)
 
 
@@ -75,6 +76,14 @@ def refuse_hidden_tasks(scan: Scan, path: str) -> None:
             f"the code fence or comment opened here is never closed and hides the task on line {task.number}"
         )
         raise PlanError(path, scan.unclosed, message, fix="close it where it should end")
+
+
+def refuse_conflict(path: str, numbered: Iterable[tuple[int, str]]) -> None:
+    for number, text in numbered:
+        if text.startswith(("<<<<<<<", ">>>>>>>")):
+            message = f"an unresolved merge conflict ({text[:7]})"
+            fix = "resolve the conflict, then run the same command again"
+            raise PlanError(path, number, message, fix=fix)
 
 
 def is_box_item(text: str) -> bool:
@@ -117,9 +126,5 @@ def _opening(line: Line) -> tuple[Line, _Quote | None]:
     return line, None
 
 
-def _refuse_conflict(path: str, lines: list[Line]) -> None:
-    for line in lines:
-        if line.kind is TEXT and line.text.startswith(("<<<<<<<", ">>>>>>>")):
-            message = f"an unresolved merge conflict ({line.text[:7]})"
-            fix = "resolve the conflict, then run the same command again"
-            raise PlanError(path, line.number, message, fix=fix)
+def _conflict_candidates(lines: list[Line]) -> Iterator[tuple[int, str]]:
+    return ((line.number, line.text) for line in lines if line.kind is TEXT)

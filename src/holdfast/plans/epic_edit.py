@@ -1,0 +1,53 @@
+"""Single values of a JSON file replaced where they stand; every other byte stays."""
+
+import json
+import re
+from collections.abc import Mapping
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_DECODER = json.JSONDecoder()
+_BOM = b"\xef\xbb\xbf"
+
+
+def with_values(data: bytes, changes: Mapping[tuple[str, ...], str | None]) -> bytes | None:
+    """The values at these paths of keys replaced by texts or null; None when one of them is not there.
+
+    `data` must be JSON with an object at its top.
+    """
+    bom = data[: len(_BOM)] if data.startswith(_BOM) else b""
+    text = data[len(bom) :].decode("utf-8")
+    spans = {_span(text, path): value for path, value in changes.items()}
+    if None in spans:
+        return None
+    for span in sorted((span for span in spans if span), reverse=True):
+        text = text[: span[0]] + json.dumps(spans[span]) + text[span[1] :]
+    return bom + text.encode("utf-8")
+
+
+def _span(text: str, path: tuple[str, ...]) -> tuple[int, int] | None:
+    span = (_past_space(text, 0), len(text))
+    for name in path:
+        found = _members(text, span[0]).get(name)
+        if found is None:
+            return None
+        span = found
+    return span
+
+
+def _members(text: str, at: int) -> dict[str, tuple[int, int]]:
+    """Where the values of the object that begins at `at` stand."""
+    spans: dict[str, tuple[int, int]] = {}
+    at = _past_space(text, at + 1)
+    while text[at] == '"':
+        name, at = _DECODER.raw_decode(text, at)
+        start = _past_space(text, _past_space(text, at) + 1)
+        end = _DECODER.raw_decode(text, start)[1]
+        spans[name] = (start, end)
+        at = _past_space(text, end)
+        at = _past_space(text, at + 1) if text[at] == "," else at
+    return spans
+
+
+def _past_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
