@@ -22,9 +22,9 @@ def mark(document: Document, task_id: str, status: Status) -> Document:
         raise PlanError(document.plan.path, 0, f"there is no ticket {task_id} to mark")
     if task.status is status:
         return document
-    ticket = next(ticket for ticket in tickets_of(document) if ticket.id == task_id)
-    before = _record(document)
-    after = epic_progress.marked(before, ticket, status)
+    tickets, before = tickets_of(document), _record(document)
+    ticket = next(ticket for ticket in tickets if ticket.id == task_id)
+    after = epic_progress.marked(before, tickets, ticket, status)
     return _written(document, before, after, _edited(document, before.tickets.get(task_id), after, task_id))
 
 

@@ -20,8 +20,20 @@ def with_values(data: bytes, changes: Mapping[tuple[str, ...], str | None]) -> b
     if None in spans:
         return None
     for span in sorted((span for span in spans if span), reverse=True):
-        text = text[: span[0]] + json.dumps(spans[span]) + text[span[1] :]
+        text = text[: span[0]] + _literal(text[slice(*span)], spans[span]) + text[span[1] :]
     return bom + text.encode("utf-8")
+
+
+def _literal(written: str, value: str | None) -> str:
+    """What stands in front of a text is added or taken away without touching how the rest is escaped."""
+    before = json.loads(written)
+    if isinstance(before, str) and value is not None:
+        if value.endswith(before):
+            return json.dumps(value.removesuffix(before))[:-1] + written[1:]
+        front = json.dumps(before.removesuffix(value))[:-1]
+        if before.endswith(value) and written.startswith(front):
+            return f'"{written.removeprefix(front)}'
+    return json.dumps(value)
 
 
 def _span(text: str, path: tuple[str, ...]) -> tuple[int, int] | None:

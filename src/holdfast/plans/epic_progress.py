@@ -8,7 +8,7 @@ from holdfast.plans.base import Completion
 from holdfast.plans.epic import Ticket
 from holdfast.plans.epic_record import SKIPPED, EpicRecord, TicketRecord
 from holdfast.plans.epic_states import EpicState, TicketState, route
-from holdfast.plans.epic_waiting import can_start, hopeless, woken
+from holdfast.plans.epic_waiting import hopeless, opened, woken
 
 _MARKED_AS = {
     Status.IN_PROGRESS: TicketState.IN_PROGRESS,
@@ -27,11 +27,11 @@ def described(record: EpicRecord, tickets: Sequence[Ticket]) -> EpicRecord:
     return woken(record.with_tickets(*told), tickets)
 
 
-def marked(record: EpicRecord, ticket: Ticket, status: Status) -> EpicRecord:
+def marked(record: EpicRecord, tickets: Sequence[Ticket], ticket: Ticket, status: Status) -> EpicRecord:
     """The state of one ticket and nothing else; for SKIPPED the reason that says so, too."""
-    opened = TicketState.READY if can_start(record, ticket) else TicketState.PENDING
-    known = record.tickets.get(ticket.id) or _described(None, ticket)._replace(state=opened)
-    steps = route(known.state, _MARKED_AS.get(status, opened), opened)
+    anew = opened(record, ticket, tickets)
+    known = record.tickets.get(ticket.id) or _described(None, ticket)._replace(state=anew)
+    steps = route(known.state, _MARKED_AS.get(status, anew), anew)
     return record.with_tickets(record.step(_with_skip(known, status is Status.SKIPPED), *steps))
 
 

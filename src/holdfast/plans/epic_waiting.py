@@ -14,6 +14,17 @@ def can_start(record: EpicRecord, ticket: Ticket) -> bool:
     return all(known is not None and known.status.settled for known in found)
 
 
+def opened(record: EpicRecord, ticket: Ticket, tickets: Sequence[Ticket]) -> TicketState:
+    """The state of a ticket that is opened by hand: READY if it can start, unless this file calls others
+    PENDING that could start as well. Those behind the ticket itself were PENDING for its sake."""
+    if not can_start(record, ticket):
+        return TicketState.PENDING
+    others = [other for other in tickets if ticket.id not in (other.id, *other.depends_on)]
+    alike = [other for other in others if can_start(record, other)]
+    pending = [other for other in alike if _state(record, other) is TicketState.PENDING]
+    return TicketState.PENDING if pending else TicketState.READY
+
+
 def woken(record: EpicRecord, tickets: Sequence[Ticket]) -> EpicRecord:
     """Tickets that waited for something which is settled by now are READY; blocked ones wait again, or know
     what else blocks them."""
@@ -34,6 +45,10 @@ def hopeless(record: EpicRecord, tickets: Sequence[Ticket]) -> bool:
         return True
     is_open = [not known or known.status in (Status.PENDING, Status.IN_PROGRESS) for _, known in found]
     return bool(failed) and not any(is_open)
+
+
+def _state(record: EpicRecord, ticket: Ticket) -> TicketState | None:
+    return record.tickets[ticket.id].state if ticket.id in record.tickets else None
 
 
 def _woken(record: EpicRecord, known: TicketRecord, ticket: Ticket, cause: str | None) -> TicketRecord:
