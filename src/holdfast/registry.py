@@ -26,14 +26,17 @@ RAFA_PLANS = os.path.join(".rafa", "plans")
 
 
 def dialects() -> tuple[Dialect, ...]:
-    """In the order they are asked; plain Markdown takes what nobody else recognises."""
+    """In the order they are asked; plain Markdown takes what nobody else recognises.
+
+    Epics come first: beside an epic there is often a `-spec.md`, which looks like half an idea.
+    """
     from holdfast.plans.auto_claude import AutoClaude
     from holdfast.plans.buildspec import Buildspec
     from holdfast.plans.i2code import I2code
     from holdfast.plans.markdown import Markdown
     from holdfast.plans.rafa import Rafa
 
-    return (I2code(), AutoClaude(), Rafa(), Buildspec(), Markdown())
+    return (Buildspec(), I2code(), AutoClaude(), Rafa(), Markdown())
 
 
 def find_plan(git: Git, wanted: str, *, ignore_uncommitted: bool = False) -> PlanPlace:

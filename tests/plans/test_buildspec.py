@@ -6,6 +6,7 @@ from holdfast.errors import PlanError
 from holdfast.model.plan import Document, Plan, Status, Task
 from holdfast.plans.base import Found, Recognised
 from holdfast.plans.buildspec import Buildspec
+from holdfast.registry import dialects
 
 EPIC = Buildspec()
 PATH = ".epics/shop/shop.epic.yaml"
@@ -52,6 +53,12 @@ def test_a_directory_with_two_epics_is_refused_by_name() -> None:
 def test_markdown_beside_the_yaml_is_its_companion_not_a_second_epic() -> None:
     found = Found("/r/shop", ("shop.epic.md", "shop.epic.yaml"), None)
     assert EPIC.recognise(found) == Recognised("shop.epic.yaml", "shop")
+
+
+def test_a_specification_beside_the_epic_does_not_make_it_half_an_idea() -> None:
+    found = Found("/r/shop", ("shop-spec.md", "shop.epic.yaml", "tickets"), None)
+    first = next(dialect for dialect in dialects() if dialect.recognise(found))
+    assert first.name == "buildspec"
 
 
 TOML_EPIC = '# Shop\n\n```toml\n[epic]\nname = "Shop"\n\n[[tickets]]\nid = "a"\n```\n'
@@ -178,6 +185,13 @@ depends_on = ["a"]
     assert plan.tasks[1].depends_on == ("a",)
     assert not plan.rollback_on_failure
     assert plan.preamble == "Objectives:\n- sell\n- deliver"
+
+
+def test_fences_inside_the_toml_are_part_of_it() -> None:
+    code = "```python\nx = 1"
+    epic = f"# Shop\n````toml\n[ epic ]\n[[ tickets ]]\nid = 'a'\ndescription = '''Do\n{code}\n'''\n````\n"
+    assert EPIC.recognise(Found("/r/shop/x.md", None, epic.encode())) == Recognised("", "shop")
+    assert code in read(epic, "a", path=".epics/shop/shop.epic.md").plan.tasks[0].body
 
 
 def test_a_ticket_brings_everything_that_was_written_about_it() -> None:
@@ -311,6 +325,12 @@ MALFORMED = {
     "an alias of nothing": ("tickets: *nothing\n", 1, "not YAML"),
     "a tag": ("name: Shop\ntickets:\n  - id: !!python/name:os.system a\n", 3, "tag"),
     "a merge key": ("x: &x {id: a}\ntickets:\n  - <<: *x\n", 3, "merge keys"),
+    "an escaped surrogate": ('name: Shop\ntickets:\n  - id: "\\ud800"\n', 3, "U+D800"),
+    "an escaped null": ('tickets:\n  - id: a\n    title: "x\\0y"\n', 3, "U+0000"),
+    "a null in a name": ('"a\\0": b\ntickets: [{id: a}]\n', 1, "U+0000"),
+    "an escape out of range": ('name: "\\UFFFFFFFF"\n', 0, "not YAML"),
+    "an escape just out of range": ('name: "\\U00110000"\n', 0, "not YAML"),
+    "a YAML that is not invented yet": ("%YAML 1.9\n---\nname: Shop\n", 0, "not YAML"),
     "a list as a key": ("? [a]\n: b\n", 1, "a key that is not a word"),
     "a conflict": ("name: Shop\n<<<<<<< HEAD\ntickets: []\n", 2, "merge conflict"),
     "nothing": ("", 0, "empty"),
@@ -354,6 +374,7 @@ MALFORMED_MARKDOWN = {
     "a duplicate key": ('```toml\n[[tickets]]\nid = "a"\nid = "b"\n```\n', 4, "not TOML"),
     "no tickets": ('```toml\n[epic]\nname = "x"\n```\n', 0, "no tickets found"),
     "one ticket": ('```toml\n[tickets]\nid = "x"\n```\n', 1, "tickets must be a list"),
+    "an escaped null": ('```toml\n[[tickets]]\nid = "a\\u0000"\n```\n', 1, "U+0000"),
     "a wrong type": ('# S\n```toml\n[[tickets]]\nid = "a"\ndepends_on = "b"\n```\n', 3, "must be a list"),
     "an unknown dependency": ('```toml\n[[tickets]]\nid = "a"\ndepends_on = ["z"]\n```\n', 2, "depends on z"),
 }

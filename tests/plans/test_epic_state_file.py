@@ -296,6 +296,13 @@ def test_a_failed_ticket_says_why_and_what_it_blocks() -> None:
     assert (statuses(after)["b"], statuses(after)["d"]) == (Status.FAILED, Status.BLOCKED)
 
 
+def test_an_agent_cannot_fail_in_words_that_read_as_skipped() -> None:
+    after = same_as_read(EPIC.fail(shop(), "e", "skipped by hand", ()))
+    assert statuses(after)["e"] is Status.FAILED
+    rolled = EPIC.rolled_back(EPIC.fail(EPIC.complete(after, done("b")), "a", "red", ()), "skipped by hand")
+    assert statuses(EPIC.mark(rolled, "b", Status.FAILED))["b"] is Status.FAILED
+
+
 def test_a_failed_ticket_blocks_dependents_however_far() -> None:
     after = EPIC.fail(shop(), "a", "red", ("b", "c", "d"))
     assert {name: ticket(after, name)["blocking_dependency"] for name in "bcd"} == dict.fromkeys("bcd", "a")
@@ -412,13 +419,14 @@ def test_keys_that_we_do_not_know_stay_and_line_ends_too() -> None:
         "final_commit": None,
         "remote": "origin",
     }
-    for end in ("\n", "\r\n"):
-        data = (json.dumps(fields, indent=2).replace("\n", end) + end).encode()
+    for bom, end in ((b"", "\n"), (b"\xef\xbb\xbf", "\r\n")):
+        data = bom + (json.dumps(fields, indent=2).replace("\n", end) + end).encode()
         after = same_as_read(EPIC.complete(shop(data), done("a")))
         assert told(after)["session_id"] == "x"
         assert ticket(after, "a")["note"] == {"é": [1, 2.5, None]}
         assert ticket(after, "a")["git_info"]["remote"] == "origin"
         new = dict(after.beside)[STATE]
+        assert new.startswith(bom + b"{")
         assert new.endswith(end.encode())
         assert new.count(b"\r\n") == (new.count(b"\n") if end == "\r\n" else 0)
 

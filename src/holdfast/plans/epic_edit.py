@@ -4,9 +4,9 @@ import json
 import re
 from collections.abc import Mapping
 
+BOM = b"\xef\xbb\xbf"
 _SPACE = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
-_BOM = b"\xef\xbb\xbf"
 
 
 def with_values(data: bytes, changes: Mapping[tuple[str, ...], str | None]) -> bytes | None:
@@ -14,7 +14,7 @@ def with_values(data: bytes, changes: Mapping[tuple[str, ...], str | None]) -> b
 
     `data` must be JSON with an object at its top.
     """
-    bom = data[: len(_BOM)] if data.startswith(_BOM) else b""
+    bom = data[: len(BOM)] if data.startswith(BOM) else b""
     text = data[len(bom) :].decode("utf-8")
     spans = {_span(text, path): value for path, value in changes.items()}
     if None in spans:

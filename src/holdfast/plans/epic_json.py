@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from holdfast.errors import PlanError
+from holdfast.plans.epic_edit import BOM
 from holdfast.plans.epic_record import NEW_RUN, EpicRecord, TicketRecord
 from holdfast.plans.epic_states import EpicState, TicketState
 from holdfast.plans.lines import decode, refuse_conflict
@@ -43,7 +44,7 @@ def parse_record(data: bytes, path: str) -> EpicRecord:
 
 
 def dump_record(record: EpicRecord, like: bytes | None) -> bytes:
-    """As JSON with an indent of two, always in the same order; line ends as they are in `like`."""
+    """As JSON with an indent of two, always in the same order; line ends and byte order mark as in `like`."""
     tickets = {name: {**_written(ticket), **ticket.more} for name, ticket in record.tickets.items()}
     fields = {
         "schema_version": VERSION,
@@ -54,8 +55,10 @@ def dump_record(record: EpicRecord, like: bytes | None) -> bytes:
         "tickets": tickets,
         **record.more,
     }
-    text = json.dumps(fields, indent=2) + ("\n" if like is None or like.endswith(b"\n") else "")
-    return text.replace("\n", "\r\n" if like is not None and b"\r\n" in like else "\n").encode("ascii")
+    before = b"\n" if like is None else like
+    bom = BOM if before.startswith(BOM) else b""
+    text = json.dumps(fields, indent=2).encode("ascii") + (b"\n" if before.endswith(b"\n") else b"")
+    return bom + text.replace(b"\n", b"\r\n" if b"\r\n" in before else b"\n")
 
 
 def _json(data: bytes, path: str) -> object:

@@ -74,16 +74,10 @@ def failed(
     record: EpicRecord, tickets: Sequence[Ticket], ticket_id: str, reason: str, blocked: Sequence[str]
 ) -> EpicRecord:
     record = described(record, tickets)
-    known = record.tickets[ticket_id]._replace(failure_reason=reason)
+    known = record.tickets[ticket_id]._replace(failure_reason=_reason(reason))
     steps = route(known.state, TicketState.FAILED, TicketState.READY)
-    waiting = [record.tickets[name] for name in blocked]
-    return _judged(
-        record.with_tickets(
-            record.step(known, *steps),
-            *[_blocked(record, dependent, ticket_id) for dependent in waiting],
-        ),
-        tickets,
-    )
+    waiting = [_blocked(record, record.tickets[name], ticket_id) for name in blocked]
+    return _judged(record.with_tickets(record.step(known, *steps), *waiting), tickets)
 
 
 def rolled_back(record: EpicRecord, tickets: Sequence[Ticket], reason: str) -> EpicRecord:
@@ -91,7 +85,9 @@ def rolled_back(record: EpicRecord, tickets: Sequence[Ticket], reason: str) -> E
     if record.epic_state is EpicState.ROLLED_BACK:
         return record
     undone = [
-        record.step(_untold(known)._replace(git_info=None, failure_reason=reason), TicketState.PENDING)
+        record.step(
+            _untold(known)._replace(git_info=None, failure_reason=_reason(reason)), TicketState.PENDING
+        )
         for known in record.tickets.values()
         if known.state in (_COMPLETED, *_AT_WORK)
     ]
@@ -143,6 +139,11 @@ def _with_commit(known: TicketRecord, done: Completion) -> TicketRecord:
     if not done.commit:
         return known
     return known._replace(git_info={**(known.git_info or {}), "final_commit": done.commit})
+
+
+def _reason(words: str) -> str:
+    """An agent may say why it failed in any words, but not that a user skipped the ticket."""
+    return f"failed: {words}" if words.startswith(SKIPPED) else words
 
 
 def _blocked(record: EpicRecord, known: TicketRecord, cause: str) -> TicketRecord:

@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from holdfast.errors import PlanError
-from holdfast.plans.epic_values import Value
+from holdfast.plans.epic_values import Value, refuse_unwritable
 from holdfast.plans.lines import OPENS, QUOTED, Line, is_box_item, scan_lines
 
 _OPENING = re.compile(r"[ ]{0,3}(`{3,}|~{3,})[ \t]*toml[ \t]*$", re.IGNORECASE)
-_HEADER = re.compile(r"[ \t]*\[(?:epic|\[[ \t]*tickets[ \t]*\])\]", re.IGNORECASE)
+_EPIC = re.compile(r"[ \t]*\[[ \t]*epic[ \t]*\]")
 _TICKET = re.compile(r"[ \t]*\[\[[ \t]*tickets[ \t]*\]\]")
 _AT_LINE = re.compile(r"\(at line (\d+), column \d+\)")
 _FIX = "write the epic as one ```toml block with [epic] and [[tickets]]"
@@ -52,17 +53,14 @@ def _opens(line: Line) -> bool:
 
 
 def _block(lines: Sequence[Line], opening: int) -> _Block:
-    texts: list[str] = []
-    fence = lines[opening].text.strip()[:3]
-    for line in lines[opening + 1 :]:
-        if line.kind is not QUOTED or line.text.strip().startswith(fence):
-            break
-        texts.append(line.text)
+    inside = list(takewhile(lambda line: line.kind is QUOTED, lines[opening + 1 :]))
+    closed = inside and not inside[-1].text.strip().strip(lines[opening].text.strip()[0])
+    texts = [line.text for line in (inside[:-1] if closed else inside)]
     return _Block(lines[opening].number, tuple(texts))
 
 
 def _has_headers(block: _Block) -> bool:
-    return len({found[0].strip() for text in block.texts if (found := _HEADER.match(text))}) == 2
+    return all(any(header.match(text) for text in block.texts) for header in (_EPIC, _TICKET))
 
 
 def _has_tasks(lines: Sequence[Line]) -> bool:
@@ -81,14 +79,15 @@ def _parsed(block: _Block, path: str) -> Value:
         raise PlanError(path, line, f"not TOML: {reason}", fix="correct the TOML there") from error
     except RecursionError:
         raise PlanError(path, block.line, "the TOML is nested too deep", fix="write it flatter") from None
-    return _with_ticket_lines(_value(table, block.line), block)
+    return _with_ticket_lines(_value(table, path, block.line), block)
 
 
-def _value(found: object, line: int) -> Value:
+def _value(found: object, path: str, line: int) -> Value:
     if isinstance(found, dict):
-        return Value(line, members={name: _value(member, line) for name, member in found.items()})
+        return Value(line, members={name: _value(member, path, line) for name, member in found.items()})
     if isinstance(found, list):
-        return Value(line, items=tuple([_value(item, line) for item in found]))
+        return Value(line, items=tuple([_value(item, path, line) for item in found]))
+    refuse_unwritable(str(found), path, line)
     return Value(line, text=str(found))
 
 

@@ -1,10 +1,12 @@
 """What an epic file says, whichever language it is written in: values that know their line."""
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple, NoReturn
 
 from holdfast.errors import PlanError
 
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 _YES, _NO = ("true", "yes", "on"), ("false", "no", "off")
 
 
@@ -83,6 +85,13 @@ class Table(NamedTuple):
         raise PlanError(
             self.path, value.line, f"{name} must be {wanted}, not {said}", fix=f"write {name} as {wanted}"
         )
+
+
+def refuse_unwritable(text: str, path: str, line: int) -> None:
+    """Escapes can name characters that no commit message and no program's argument can hold."""
+    if found := _UNWRITABLE.search(text):
+        message = f"the character U+{ord(found[0]):04X} cannot be part of an epic"
+        raise PlanError(path, line, message, fix="remove that escape")
 
 
 def prose(value: Value) -> str:

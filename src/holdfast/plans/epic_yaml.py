@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from holdfast.errors import PlanError
-from holdfast.plans.epic_values import Value
+from holdfast.plans.epic_values import Value, refuse_unwritable
 from holdfast.plans.lines import decode, refuse_conflict
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ MOST_VALUES = 200_000
 DEEPEST = 50
 _CORE = "tag:yaml.org,2002:"
 _SCALARS = ("str", "int", "float", "bool", "null", "timestamp", "value")
+_UNCAUGHT = (AssertionError, OverflowError, ValueError)
+"""What the parser lets through where an escape or the number of a YAML version is out of range."""
 _FIX = "correct the YAML there"
 
 
@@ -41,7 +43,7 @@ def _compose(text: str, path: str) -> "Node | None":
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise PlanError(path, line, f"not YAML: {error.reason}", fix=_FIX) from error
-    except (YAMLError, ValueError) as error:  # ValueError: a number in a directive that is none
+    except (YAMLError, *_UNCAUGHT) as error:
         raise PlanError(path, 0, f"not YAML: {error}", fix=_FIX) from error
     except RecursionError:
         raise PlanError(path, 0, "the YAML is nested too deep", fix="write it flatter") from None
@@ -60,7 +62,8 @@ def _value(node: "Node", path: str, budget: Iterator[int], depth: int) -> Value:
         return Value(line, items=tuple([_value(item, path, budget, depth - 1) for item in node.value]))
     if kind not in _SCALARS:
         _refuse(path, line, f"the tag {node.tag} means nothing in an epic", "write plain YAML without tags")
-    return Value(line, text=None if kind == "null" else str(node.value))
+    refuse_unwritable(node.value, path, line)
+    return Value(line, text=None if kind == "null" else node.value)
 
 
 def _members(pairs: Any, path: str, budget: Iterator[int], depth: int) -> Mapping[str, Value]:
@@ -71,6 +74,7 @@ def _members(pairs: Any, path: str, budget: Iterator[int], depth: int) -> Mappin
             _refuse(path, line, "merge keys (<<) are not read", "write the keys out")
         if not isinstance(name, str):
             _refuse(path, line, "a key that is not a word", "write keys as plain words")
+        refuse_unwritable(name, path, line)
         if name in members:
             first = members[name].line
             message = f'the key "{name}" is there twice, the first time near line {first}'
