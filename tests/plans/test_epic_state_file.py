@@ -167,6 +167,11 @@ def test_the_branch_is_the_one_the_work_is_on() -> None:
     assert told(after)["baseline_commit"] == BASELINE
 
 
+def test_the_first_ticket_was_built_on_the_baseline() -> None:
+    first = EPIC.complete(shop(), done("a", baseline=""))
+    assert told(EPIC.complete(first, done("b", baseline="", base=COMMIT)))["baseline_commit"] == BASE
+
+
 def test_a_commit_that_became_known_is_added_and_nothing_else_changes() -> None:
     before = EPIC.complete(shop(), done("a", checked=True))
     after = same_as_read(EPIC.complete(before, done("a", commit=COMMIT, at="later", base=OTHER)))

@@ -43,10 +43,10 @@ def completed(record: EpicRecord, tickets: Sequence[Ticket], done: Completion) -
         return record.with_tickets(_with_commit(known, done))
     ticket = next(ticket for ticket in tickets if ticket.id == done.task)
     steps = route(known.state, TicketState.COMPLETED, TicketState.READY)
+    baseline = record.baseline_commit or done.baseline or _base_of_the_first(record, done)
     told = record.step(_with_commit(_told(known, ticket, done), done), *steps)
     record = record.with_tickets(told)._replace(
-        epic_branch=done.branch or record.epic_branch,
-        baseline_commit=record.baseline_commit or done.baseline or None,
+        epic_branch=done.branch or record.epic_branch, baseline_commit=baseline
     )
     return _judged(woken(record, tickets), tickets)
 
@@ -133,6 +133,11 @@ def _criteria(ticket: Ticket, done: Completion) -> tuple[dict[str, Any], ...]:
     found = {criterion.text: criterion.met for criterion in done.criteria}
     texts = dict.fromkeys((*ticket.acceptance, *found))
     return tuple([{"criterion": text, "met": found.get(text, False)} for text in texts])
+
+
+def _base_of_the_first(record: EpicRecord, done: Completion) -> str | None:
+    begun = any(known.git_info for known in record.tickets.values())
+    return None if begun else done.base or None
 
 
 def _with_commit(known: TicketRecord, done: Completion) -> TicketRecord:

@@ -1,0 +1,136 @@
+"""Epics run for real: one commit per ticket, the state file in it or behind it, whatever dies or fails."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from epic_shape import state_in
+from scratch import Cli, Repo, Result
+
+EPIC = """\
+name: Shop
+tickets:
+  - {id: a, title: Add the parser}
+  - {id: b, title: Add the prices, depends_on: [a]}
+  - {id: c, title: Add the taxes, depends_on: [a]}
+  - {id: d, title: Add the total, depends_on: [b, c]}
+"""
+STATE = "epics/shop/artifacts/epic-state.json"
+AGENT = 'echo "$HOLDFAST_TASK_ID" >> "$HOLDFAST_TASK_ID.txt"; test "$HOLDFAST_TASK_ID" != "$BAD"'
+POINTS = ["flight.durable", "agent.after", "sealed", "candidate.after", "commit.after"]
+
+
+@pytest.fixture(params=["tracked", "ignored"])
+def shop(request: pytest.FixtureRequest, repo: Repo) -> Repo:
+    if request.param == "ignored":
+        repo.write(".gitignore", "artifacts/\n")
+    return _shop(repo, EPIC)
+
+
+def test_an_epic_runs_to_its_end_in_the_order_of_its_dependencies(shop: Repo, cli: Cli) -> None:
+    _finished(shop, _run(cli))
+    again = shop.git("rev-parse", "HEAD"), (shop.path / STATE).read_bytes()
+    assert _run(cli).code == 0
+    assert again == (shop.git("rev-parse", "HEAD"), (shop.path / STATE).read_bytes())
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_killed_anywhere_an_epic_goes_on(shop: Repo, cli: Cli, point: str) -> None:
+    assert _run(cli, HOLDFAST_FAULT=f"{point}@2").code == -9
+    _finished(shop, _run(cli))
+
+
+def test_a_failed_ticket_blocks_its_dependents_until_a_retry_works_out(repo: Repo, cli: Cli) -> None:
+    shop = _shop(repo, EPIC)
+    result = _run(cli, BAD="b")
+    assert result.code == 1
+    assert "task b failed; blocked by that: d" in result.err
+    told = _told(shop)
+    assert {name: ticket["state"] for name, ticket in told["tickets"].items()} == {
+        "a": "COMPLETED",
+        "b": "FAILED",
+        "c": "COMPLETED",
+        "d": "BLOCKED",
+    }
+    assert told["tickets"]["d"]["blocking_dependency"] == "b"
+    assert told["epic_state"] == "FAILED"
+    assert cli("retry", "b", "--plan", "epics/shop").code == 0
+    _finished(shop, _run(cli))
+
+
+def test_a_critical_failure_takes_back_what_the_epic_did(repo: Repo, cli: Cli) -> None:
+    shop = _shop(repo, EPIC.replace("title: Add the taxes,", "title: Add the taxes, critical: true,"))
+    begun_with = shop.git("ls-tree", "-r", "--name-only", "HEAD")
+    result = _run(cli, BAD="c")
+    assert result.code == 1
+    assert "critical task c failed" in result.err
+    assert _told(shop)["epic_state"] == "ROLLED_BACK"
+    assert {ticket["state"] for ticket in _told(shop)["tickets"].values()} == {
+        "READY",
+        "FAILED",
+        "BLOCKED",
+        "PENDING",
+    }
+    assert set(shop.git("ls-tree", "-r", "--name-only", "HEAD").split()) == {*begun_with.split(), STATE}
+
+
+def test_a_ticket_that_a_dead_run_of_the_tool_left_at_work_begins_again(repo: Repo, cli: Cli) -> None:
+    shop = _shop(repo, EPIC)
+    assert _run(cli, "--only", "a").code == 0
+    told = _told(shop)
+    told["tickets"]["b"] |= {"state": "IN_PROGRESS", "started_at": "2026-03-01T09:00:00Z"}
+    shop.write(STATE, json.dumps(told, indent=2))
+    shop.commit("As the tool left it")
+    _finished(shop, _run(cli))
+
+
+def test_skip_and_reset_are_told_in_the_state_file(repo: Repo, cli: Cli) -> None:
+    shop = _shop(repo, EPIC)
+    assert cli("skip", "c", "--plan", "epics/shop").code == 0
+    assert _told(shop)["tickets"]["c"]["failure_reason"] == "skipped by hand"
+    assert _run(cli).code == 0
+    assert _told(shop)["epic_state"] == "FINALIZED"
+    assert not (shop.path / "c.txt").exists()
+    assert cli("reset", "c", "--plan", "epics/shop").code == 0
+    _finished(shop, _run(cli))
+
+
+def _shop(repo: Repo, epic: str) -> Repo:
+    repo.write("epics/shop/shop.epic.yaml", epic)
+    for ticket in "abcd":
+        repo.write(f"epics/shop/tickets/{ticket}.md", f"Do {ticket}.\n")
+    repo.commit("Add the epic")
+    return repo
+
+
+def _run(cli: Cli, *words: str, BAD: str = "none", **env: str) -> Result:
+    return cli("run", "epics/shop", "--agent-cmd", AGENT, *words, env={"BAD": BAD, **env})
+
+
+def _told(repo: Repo) -> dict[str, Any]:
+    return state_in((repo.path / STATE).read_bytes())
+
+
+def _finished(repo: Repo, result: Result) -> None:
+    assert result.code == 0, result.err
+    commits = _commits(repo)
+    assert sorted(commits) == list("abcd")
+    assert [name for name in commits if name in "ad"] == ["a", "d"]
+    told = _told(repo)
+    assert told["epic_state"] == "FINALIZED"
+    named = {name: ticket["git_info"]["final_commit"] for name, ticket in told["tickets"].items()}
+    assert named == commits
+    for name, commit in commits.items():
+        changed = repo.git("show", "--name-only", "--format=", commit).split()
+        assert set(changed) - {STATE} == {f"{name}.txt"}
+        assert (Path(repo.path) / f"{name}.txt").read_text() == f"{name}\n"
+    assert repo.git("status", "--porcelain") == ""
+
+
+def _commits(repo: Repo) -> dict[str, str]:
+    """Ticket → its commit, oldest first, by the tool's own trailer."""
+    log = repo.git("log", "--reverse", "--format=%(trailers:key=Ticket,valueonly,separator=%x2C) %H")
+    rows = [line.split() for line in log.split("\n")]
+    return {row[0]: row[1] for row in rows if len(row) == 2}
