@@ -74,6 +74,23 @@ def test_a_critical_failure_takes_back_what_the_epic_did(repo: Repo, cli: Cli) -
         "PENDING",
     }
     assert set(shop.git("ls-tree", "-r", "--name-only", "HEAD").split()) == {*begun_with.split(), STATE}
+    assert _run(cli, "--force-new").code == 0
+    assert _told(shop)["epic_state"] == "FINALIZED"
+
+
+@pytest.mark.parametrize("state", ['{"status": "completed", "tickets": {}}', '{"schema_version": 1, "tick'])
+def test_a_state_file_that_cannot_be_read_is_archived_when_asked_and_not_before(
+    shop: Repo, cli: Cli, state: str
+) -> None:
+    shop.write(STATE, state)
+    shop.commit("As it was left")
+    refused = _run(cli)
+    assert refused.code == 2
+    assert "--force-new" in refused.err
+    assert (shop.path / STATE).read_text() == state
+    _finished(shop, _run(cli, "--force-new"))
+    archived = [path for path in (shop.path / STATE).parent.iterdir() if path.name != "epic-state.json"]
+    assert [path.read_text() for path in archived] == [state]
 
 
 def test_a_ticket_that_a_dead_run_of_the_tool_left_at_work_begins_again(repo: Repo, cli: Cli) -> None:
