@@ -8,26 +8,17 @@ from hypothesis import strategies as st
 
 from holdfast.errors import PlanError
 from holdfast.model.plan import Document, Status
-<<<<<<< HEAD
 from holdfast.plans.auto_claude import AutoClaude
 from holdfast.plans.base import Attempted, Completion, Dialect
-=======
-from holdfast.plans.base import Dialect
 from holdfast.plans.buildspec import Buildspec
->>>>>>> 8d7a363 (Prove epics: shapes, refusals, every state and event, generated and real files)
 from holdfast.plans.i2code import I2code
 from holdfast.plans.markdown import Markdown
 from holdfast.plans.marks import restore_boxes
 from holdfast.plans.rafa import Rafa
 from plans import json_plans
 
-<<<<<<< HEAD
 BOXED: list[Dialect] = [Markdown(), I2code()]
-DIALECTS: list[Dialect] = [*BOXED, AutoClaude(), Rafa()]
-=======
-WITH_BOXES: list[Dialect] = [Markdown(), I2code()]
-DIALECTS: list[Dialect] = [*WITH_BOXES, Buildspec()]
->>>>>>> 8d7a363 (Prove epics: shapes, refusals, every state and event, generated and real files)
+DIALECTS: list[Dialect] = [*BOXED, AutoClaude(), Rafa(), Buildspec()]
 laws = settings(
     max_examples=120,
     deadline=None,
@@ -73,11 +64,7 @@ def _task(draw: st.DrawFn, dialect: str, task_id: str) -> list[str]:
     return [f"- [{box}] {written}", *draw(bodies)]
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("dialect", BOXED, ids=lambda dialect: dialect.name)
-=======
-@pytest.mark.parametrize("dialect", WITH_BOXES, ids=lambda dialect: dialect.name)
->>>>>>> 8d7a363 (Prove epics: shapes, refusals, every state and event, generated and real files)
 @laws
 @given(st.data())
 def test_a_mark_changes_boxes_only_and_reads_back_as_returned(dialect: Dialect, data: st.DataObject) -> None:
@@ -93,7 +80,6 @@ def test_a_mark_changes_boxes_only_and_reads_back_as_returned(dialect: Dialect, 
     assert restore_boxes(marked, document, task.id) == document
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("name", json_plans.DIALECTS)
 @laws
 @given(st.data())
@@ -131,9 +117,6 @@ def test_completing_in_json_keeps_every_word_and_reads_back_as_returned(
 
 
 @pytest.mark.parametrize("dialect", BOXED, ids=lambda dialect: dialect.name)
-=======
-@pytest.mark.parametrize("dialect", WITH_BOXES, ids=lambda dialect: dialect.name)
->>>>>>> 8d7a363 (Prove epics: shapes, refusals, every state and event, generated and real files)
 @laws
 @given(st.data())
 def test_every_generated_task_is_found_at_its_box(dialect: Dialect, data: st.DataObject) -> None:
