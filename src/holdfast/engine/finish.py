@@ -21,12 +21,14 @@ def finish(site: Site, tip: str, plan: Document) -> Document:
 
 
 def _landed(site: Site, tip: str, plan: Document) -> dict[str, Completion]:
-    by_key = landed_tasks(site.git, site.plan.path, tip)
+    """Oldest first: two may have been made within one second, and only their order tells which came last."""
+    newest_first = landed_tasks(site.git, site.plan.path, tip)
+    ids = {task.key: task.id for task in plan.plan.tasks}
     branch = site.branch.removeprefix("refs/heads/")
     return {
-        task.id: completion(by_key[task.key], task.id, branch, site.attempts(task.id))
-        for task in plan.plan.tasks
-        if task.key in by_key and by_key[task.key].status is Status.COMPLETED
+        ids[key]: completion(landed, ids[key], branch, site.attempts(ids[key]))
+        for key, landed in reversed(newest_first.items())
+        if key in ids and landed.status is Status.COMPLETED
     }
 
 

@@ -134,7 +134,10 @@ class Dialect(Protocol):
         return self.mark(document, done.task, Status.COMPLETED)
 
     def finish(self, document: Document, landed: Mapping[str, Completion]) -> Document:
-        """What is left to say once every task is settled; the same document when there is nothing."""
+        """What is left to say once every task is settled; the same document when there is nothing.
+
+        `landed` begins with the oldest commit.
+        """
         return document
 
     def fail(self, document: Document, task_id: str, reason: str, blocked: tuple[str, ...]) -> Document:
