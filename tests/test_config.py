@@ -6,8 +6,9 @@ import pytest
 from holdfast.cli.init import toml
 from holdfast.config import Config, load_config
 from holdfast.errors import ConfigError
+from holdfast.model.fitting import expected
 from holdfast.model.policy import Commits, OnInterrupt, Policy
-from holdfast.model.settings import SETTINGS, Setting, Value, expected
+from holdfast.model.settings import SETTINGS, Setting, Value
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "CONFIGURATION.md"
 
@@ -115,11 +116,13 @@ def test_user_file_defaults_to_dot_config_in_home(tmp_path: Path) -> None:
         ("max_attempts = true\n", "max_attempts is true", "a whole number"),
         ("task_timeout = inf\n", "task_timeout is inf", "seconds, a number from 1 to 604800"),
         ("idle_timeout = nan\n", "idle_timeout is nan", "seconds"),
-        ("agent = 'clade'\n", 'agent is "clade"', 'it takes "command" or "scripted"'),
+        ("agent = 'clade'\n", 'agent is "clade"', 'it takes "claude" or "codex" or "command" or "scripted"'),
         ("agent_cmd = ['x']\n", 'agent_cmd is a list: "x"', "text"),
         ('agent_cmd = "a\\u0000b"\n', "agent_cmd is", "text"),
         ("[verify]\ncommands = 'make'\n", 'verify.commands is "make"', "a list of commands"),
         ("[verify]\ncommands = ['']\n", "verify.commands is a list", "a list of commands"),
+        ("agent_args = '--flag'\n", 'agent_args is "--flag"', "a list of words"),
+        ("agent_env = ['PATH']\n", 'agent_env is a list: "PATH"', "a list of variables"),
         ("[verify]\nplan = 1\n", "holdfast.toml:2: verify.plan is 1", "true or false"),
         ("agent = {}\n", "agent is a table", '"command" or "scripted"'),
         ("max_attempts = 1\nagent = = 2\n", "holdfast.toml:2: not valid TOML: ", "correct that line"),
@@ -178,13 +181,17 @@ def test_every_setting_can_come_from_the_environment(tmp_path: Path) -> None:
         "count": "9",
         "seconds": "9",
         "commands": "a\n\n b \n",
+        "words": "--flag 'two words'",
+        "variables": "A=1\nB=x=y\n",
     }
     environ = {s.env: values.get(s.kind, "off" if s.default else "on") for s in SETTINGS}
     environ |= {"HOLDFAST_ON_INTERRUPT": "rollback", "HOLDFAST_COMMITS": "agent"}
     environ |= {"HOLDFAST_ON_FAILURE": "continue"}
     config = load(tmp_path, environ)
     assert config[:3] == ("scripted", "t", "/s")
+    assert config.agent_args == ("--flag", "two words")
     assert config.policy.verify == ("a", "b")
+    assert config.policy.added_environment == {"A": "1", "B": "x=y"}
     assert config.policy.on_interrupt is OnInterrupt.ROLLBACK
     assert config.policy.commits is Commits.AGENT
     assert (config.policy.use_plan_verify, config.policy.use_evidence) == (False, True)
@@ -194,6 +201,14 @@ def test_every_setting_can_come_from_the_environment(tmp_path: Path) -> None:
 def test_variables_meant_for_the_agent_configure_nothing(tmp_path: Path) -> None:
     names = ("TASK_ID", "TASK_TITLE", "ATTEMPT", "PLAN", "RUN", "PROMPT_FILE", "TOKEN", "FAULT", "FAULT_AT")
     assert load(tmp_path, {f"HOLDFAST_{name}": "x" for name in names}) == load(tmp_path)
+
+
+def test_a_flag_for_claude_or_codex_is_refused_where_another_agent_is_meant(tmp_path: Path) -> None:
+    error = refusal(tmp_path, agent_cmd="cat", model="opus")
+    assert error.message == "--model means nothing to the agent command"
+    project(tmp_path, "agent = 'claude'\nmodel = 'opus'\nagent_args = ['--max-turns', '5']\n")
+    assert load(tmp_path).agent_in_words == "claude, model opus, --max-turns 5"
+    assert load(tmp_path, agent_cmd="cat").agent_in_words == "cat"
 
 
 def test_an_empty_variable_counts_as_unset(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from holdfast.errors import ConfigError
+from holdfast.model.fitting import accept, accept_text, expected
 from holdfast.model.policy import Commits, OnFailure, OnInterrupt, Policy
-from holdfast.model.settings import SETTINGS, Kind, Setting, Value, accept, accept_text, expected
+from holdfast.model.settings import SETTINGS, Kind, Setting, Value
 from holdfast.model.spelling import nearest
 
 FILE = "holdfast.toml"
@@ -20,6 +21,8 @@ NOT_SETTINGS = frozenset(
 )
 """What Holdfast tells the agent: a run started by an agent inherits it, and it configures nothing."""
 FAULT_PREFIX = "HOLDFAST_FAULT"
+NAMED_AGENTS = ("claude", "codex")
+_NAMED_ONLY = ("model", "permission_mode", "agent_args")
 
 _BY_KEY = {setting.key: setting for setting in SETTINGS}
 _BY_ENV = {setting.env: setting for setting in SETTINGS}
@@ -31,9 +34,27 @@ class Config(NamedTuple):
     agent_cmd: str
     script: str
     """Absolute path, or ""."""
+    model: str
+    permission_mode: str
+    agent_args: tuple[str, ...]
     policy: Policy
     origin: dict[str, str]
     """Setting → where its value came from: `flag --agent`, `HOLDFAST_AGENT`, `holdfast.toml:3`, `default`."""
+
+    @property
+    def names_agent(self) -> bool:
+        return self.agent != "command" or bool(self.agent_cmd)
+
+    @property
+    def agent_in_words(self) -> str:
+        match self.agent:
+            case "command":
+                return self.agent_cmd
+            case "scripted":
+                return self.script
+        mode = f"permission mode {self.permission_mode}" if self.permission_mode else ""
+        model = f"model {self.model}" if self.model else ""
+        return ", ".join(filter(None, (self.agent, model, mode, " ".join(self.agent_args))))
 
 
 class _Given(NamedTuple):
@@ -276,6 +297,17 @@ def _with_implied_agent(layer: _Layer) -> _Layer:
     return layer
 
 
+def _refuse_useless_flags(agent: str, origin: Mapping[str, str]) -> None:
+    """In a file they wait for the agent they are meant for; typed, they are a mistake."""
+    for key in _NAMED_ONLY:
+        if agent not in NAMED_AGENTS and origin[key].startswith("flag "):
+            flag = origin[key].removeprefix("flag ")
+            raise ConfigError(
+                f"{flag} means nothing to the agent {agent}",
+                fix=f"name one that takes it: --agent {' or '.join(NAMED_AGENTS)}",
+            )
+
+
 def _config(chosen: _Layer, flags: Mapping[str, object]) -> Config:
     fields: dict[str, Any] = {s.field: chosen[s.key].value for s in SETTINGS if s.field}
     for name in ("allow_dirty", "only", "until"):  # choices for one run, never for a file
@@ -284,6 +316,7 @@ def _config(chosen: _Layer, flags: Mapping[str, object]) -> Config:
     fields["on_interrupt"] = OnInterrupt(fields["on_interrupt"])
     fields["on_failure"] = OnFailure(fields["on_failure"])
     fields["commits"] = Commits(fields["commits"])
-    own = {s.key: str(chosen[s.key].value) for s in SETTINGS if not s.field}
+    own: dict[str, Any] = {s.key: chosen[s.key].value for s in SETTINGS if not s.field}
     origin = {key: given.origin for key, given in chosen.items()}
+    _refuse_useless_flags(own["agent"], origin)
     return Config(**own, policy=Policy()._replace(**fields), origin=origin)

@@ -12,7 +12,7 @@ from holdfast.plans.base import Found
 if TYPE_CHECKING:  # `status` asks for a dialect and has no use for agents, gates and policies
     from collections.abc import Callable
 
-    from holdfast.agents.base import Agent
+    from holdfast.agents.base import Agent, Options
     from holdfast.gates.base import Gate
     from holdfast.model.plan import Task
     from holdfast.model.policy import Mode, Policy
@@ -64,14 +64,23 @@ def find_plan_anywhere(root: str, wanted: str) -> PlanPlace:
     return _recognised(_look_at(path), _relative(path, root), ignore_uncommitted=True)
 
 
-def agent(name: str, command: str, script: str, directory: str) -> Agent:
-    if name == "scripted":
-        from holdfast.agents.scripted import Scripted
+def agent(name: str, options: Options) -> Agent:
+    match name:
+        case "claude":
+            from holdfast.agents.claude import Claude
 
-        return Scripted(script)
+            return Claude(options)
+        case "codex":
+            from holdfast.agents.codex import Codex
+
+            return Codex(options)
+        case "scripted":
+            from holdfast.agents.scripted import Scripted
+
+            return Scripted(options.script)
     from holdfast.agents.command import Command
 
-    return Command(command, directory)
+    return Command(options.command, options.directory, options.environment.get("PATH"))
 
 
 def gates(policy: Policy) -> Callable[[Task], tuple[Gate, ...]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.agents.activity import Said, readable
 from holdfast.agents.base import Agent, Assignment, Ending, Outcome, OutcomeKind
 from holdfast.agents.command import Command
 from holdfast.agents.plain import FINAL_BYTES, FINAL_LINES, TAIL_BYTES, PlainListener
@@ -94,8 +95,8 @@ class Stage:
                 timeout=60,
                 check=False,
             )
-        shown = [listener.heard(line) for line in ended.stdout.split(b"\n")[:-1]]
-        self.shown = [text for text in shown if text is not None]
+        seen = [activity for line in ended.stdout.split(b"\n")[:-1] for activity in listener.heard(line)]
+        self.shown = [text for activity in seen for text in readable(activity)]
         died = ended.returncode < 0
         code, number = (None, -ended.returncode) if died else (ended.returncode, None)
         return listener.outcome(Ending(code, number, cause, 0))
@@ -225,8 +226,8 @@ def test_a_claim_that_scrolled_out_of_the_final_message_counts_no_more() -> None
 
 def test_what_is_shown_carries_no_escapes_and_only_the_last_state_of_a_progress_bar() -> None:
     listener = PlainListener()
-    assert listener.heard(b"\x1b[32m  10%\r  99%\x1b[0m\x07") == "  99%"
-    assert listener.heard(b"  ") is None
+    assert listener.heard(b"\x1b[32m  10%\r  99%\x1b[0m\x07") == (Said("  99%"),)
+    assert listener.heard(b"  ") == ()
 
 
 @pytest.mark.parametrize(

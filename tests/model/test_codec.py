@@ -29,6 +29,7 @@ def built(shape: type[Event], data: st.DataObject) -> Event:
         bool: st.booleans(),
         float: st.floats(allow_nan=False),
         int | None: st.none() | st.integers(),
+        float | None: st.none() | st.floats(allow_nan=False),
     }
     fields: dict[str, Any] = {n: data.draw(values[hint]) for n, hint in get_type_hints(shape).items()}
     return shape(**fields)

@@ -3,6 +3,7 @@ import pytest
 from holdfast.model.events import (
     STORED,
     AgentEnded,
+    AgentSession,
     AgentSpoke,
     AttemptFailed,
     AttemptStarted,
@@ -37,6 +38,11 @@ WORDS: list[tuple[Event, str]] = [
     (AttemptStarted("1.2", "Add it", 2, 3, "b", "l"), "task 1.2: Add it (attempt 2 of 3)"),
     (AgentSpoke("1.2", "  reading\x1b[0m"), "  |   reading"),
     (AgentEnded("1.2", 1, "finished", "", 0, 125.0), "task 1.2: agent finished after 2m 05s"),
+    (
+        AgentEnded("1.2", 1, "finished", "", 0, 2.0, 0.0123, 12345, 678),
+        "task 1.2: agent finished after 2s (12,345 tokens in, 678 out, $0.0123)",
+    ),
+    (AgentSession("1.2", 1, "ab-cd"), "task 1.2: agent session ab-cd"),
     (
         AgentEnded("1.2", 1, "timed_out", "took too long", 9, 60.0),
         "task 1.2: agent timed out with exit code 9: took too long after 1m 00s",

@@ -1,9 +1,27 @@
 """What an agent module must do: an assignment becomes a program to start, its output becomes an outcome."""
 
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
+from holdfast.agents.activity import Activity
 from holdfast.model.plan import Task
+
+
+class Options(NamedTuple):
+    """What a user chose for the agent; each module takes what it has a use for."""
+
+    environment: Mapping[str, str]
+    """All of what it will be started with."""
+    directory: str = "."
+    """Where it will be started: the workspace, once known."""
+    command: str = ""
+    script: str = ""
+    model: str = ""
+    """"" leaves the choice to the agent's own configuration."""
+    permission_mode: str = ""
+    """In the agent's own words; "" is the module's safe default."""
+    arguments: tuple[str, ...] = ()
 
 
 class Assignment(NamedTuple):
@@ -16,6 +34,10 @@ class Assignment(NamedTuple):
     prompt: str
     prompt_file: str
     workspace: str
+    session: str = ""
+    """A UUID for the conversation, for agents that let us choose its name."""
+    resume: str = ""
+    """The agent's name of a conversation to go on with instead of beginning one."""
 
 
 class Invocation(NamedTuple):
@@ -24,6 +46,10 @@ class Invocation(NamedTuple):
     """Added to (and winning over) the runner's own."""
     stdin: str
     """Path of a file to read from; "" means /dev/null."""
+    without: tuple[str, ...] = ()
+    """Variables of the runner's own that it must not see."""
+    session: str = ""
+    """The name of the conversation, where it is known before the start."""
 
 
 class OutcomeKind(StrEnum):
@@ -32,10 +58,19 @@ class OutcomeKind(StrEnum):
     REFUSED = "refused"
     """The agent itself says it failed."""
     FAILED = "failed"
+    LIMITED = "limited"
+    """The account has used up what it may use for now; `resets_at` says until when, if it is known."""
+    UNAUTHORISED = "unauthorised"
+    """Not logged in, or the key is not accepted: no attempt can succeed before a person acts."""
+    OUT_OF_BUDGET = "out_of_budget"
+    OUT_OF_TURNS = "out_of_turns"
+    API_ERROR = "api_error"
+    """The service failed, not the work: the same again may well succeed."""
     TIMED_OUT = "timed_out"
     SILENT = "silent"
     """No output for longer than the idle timeout."""
     INTERRUPTED = "interrupted"
+    """By us when the run was asked to stop, otherwise by somebody else."""
     CRASHED = "crashed"
 
 
@@ -49,6 +84,8 @@ class Ending(NamedTuple):
     """Set when we ended it ourselves: TIMED_OUT, SILENT, INTERRUPTED."""
     leftovers: int
     """Processes of the agent's tree that were still alive when it ended and had to be killed."""
+    stderr: str = ""
+    """The end of its standard error."""
 
 
 class Outcome(NamedTuple):
@@ -61,18 +98,31 @@ class Outcome(NamedTuple):
     """The text of its success tag, "" when it gave none."""
     tail: str
     """The end of its output, for feedback."""
+    feedback: str = ""
+    """What the next attempt should know beside the reason, even if this one finished: denied tools."""
+    fix: str = ""
+    """What a person can type about it, for UNAUTHORISED."""
+    resets_at: float | None = None
+    """Seconds since the epoch, for LIMITED; None when nobody said."""
+    cost_usd: float | None = None
+    """Of this attempt alone; None when the agent does not tell."""
+    tokens_in: int = 0
+    """Everything that was read, from a cache or not."""
+    tokens_out: int = 0
+    session: str = ""
 
 
 class Listener(Protocol):
     """Reads one attempt's output as it comes. A line has no newline and is of bounded length."""
 
     @property
-    def skims(self) -> bool:
-        """Only the end of the output matters, so a flood may be handed on in part."""
+    def plain(self) -> bool:
+        """Its lines are for people as they are, and only the last of them matter: they are kept as they are,
+        and a flood may be handed on in part. Otherwise every line counts, whatever its length."""
         ...
 
-    def heard(self, line: bytes) -> str | None:
-        """A line of standard output; returns what to show on the screen, None for nothing."""
+    def heard(self, line: bytes) -> Sequence[Activity]:
+        """A line of standard output."""
         ...
 
     def outcome(self, ending: Ending) -> Outcome: ...

@@ -17,10 +17,12 @@ _SHELL_WORDS = frozenset(
 class Command:
     name = "command"
 
-    def __init__(self, command_line: str, directory: str = ".") -> None:
-        """`directory` is where a relative program path will be looked up: the workspace, once known."""
+    def __init__(self, command_line: str, directory: str = ".", path: str | None = None) -> None:
+        """`directory` is where a relative program path will be looked up: the workspace, once known.
+        `path` is the PATH it will be started with, None for ours."""
         self._command_line = command_line
         self._directory = directory
+        self._path = path
 
     def require(self) -> None:
         words = self._command_line.split()
@@ -40,7 +42,7 @@ class Command:
         from shutil import which  # slow to load, and only a run needs it
 
         path = os.path.join(self._directory, word) if "/" in word else word
-        if which(path):
+        if which(path, path=self._path):
             return
         if os.path.isfile(path):
             raise AgentUnavailable(f"The agent command {word} is not executable.", fix=f"chmod +x {path}")

@@ -11,8 +11,10 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from holdfast.config import load_config
-from holdfast.errors import ConfigError
+from holdfast import registry
+from holdfast.cli.session import agent_options
+from holdfast.config import NAMED_AGENTS, load_config
+from holdfast.errors import ConfigError, HoldfastError
 from holdfast.system.process import Completed, capture
 
 LEAST_GIT = (2, 34)
@@ -89,7 +91,9 @@ def _has_subreaper() -> bool:
 def _agents(environ: Mapping[str, str]) -> Finding:
     found = [name for name in AGENTS if shutil.which(name, path=environ.get("PATH"))]
     if found:
-        return Finding("agents", Level.OK, f"{', '.join(found)} on PATH: use one with --agent-cmd")
+        named = [f"--agent {name}" for name in found if name in NAMED_AGENTS]
+        use = " or ".join((*named, "--agent-cmd"))
+        return Finding("agents", Level.OK, f"{', '.join(found)} on PATH: use one with {use}")
     return Finding(
         "agents",
         Level.WARN,
@@ -135,11 +139,14 @@ def _configuration(root: str, environ: Mapping[str, str]) -> Finding:
         config = load_config(root, environ, {})
     except ConfigError as error:
         return Finding("config", Level.FAIL, error.message, error.fix)
-    if config.agent == "command" and not config.agent_cmd:
-        fix = "set agent_cmd in holdfast.toml (`holdfast init` writes one), or give --agent-cmd with each run"
+    if not config.names_agent:
+        fix = "set agent in holdfast.toml (`holdfast init` writes one), or give --agent with each run"
         return Finding("config", Level.WARN, "valid, but it names no agent", fix)
-    command = config.agent_cmd if config.agent == "command" else config.script
-    return Finding("config", Level.OK, f"agent: {command} ({config.origin['agent']})")
+    try:
+        registry.agent(config.agent, agent_options(config, environ, root)).require()
+    except HoldfastError as error:
+        return Finding("config", Level.FAIL, error.message, error.fix)
+    return Finding("config", Level.OK, f"agent: {config.agent_in_words} ({config.origin['agent']})")
 
 
 def _space(root: str) -> Finding:

@@ -6,7 +6,8 @@ from argparse import ArgumentParser, Namespace
 from holdfast.cli.place import repository_root
 from holdfast.config import FILE, PYPROJECT, has_shared_settings
 from holdfast.errors import Refused
-from holdfast.model.settings import SETTINGS, Setting, Value, expected
+from holdfast.model.fitting import expected
+from holdfast.model.settings import SETTINGS, Setting, Value
 
 _HEADER = """\
 # Settings of Holdfast for this project. Each line shows a default (or an example):
@@ -30,7 +31,9 @@ def execute(args: Namespace) -> int:
         _replace(path, template())
     else:
         _create(path, template())
-    print(f"wrote {os.path.relpath(path)}: set agent_cmd in it, then `holdfast doctor` checks the rest")
+    print(
+        f"wrote {os.path.relpath(path)}: set agent or agent_cmd in it, then `holdfast doctor` checks the rest"
+    )
     return 0
 
 

@@ -40,10 +40,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--allow-dirty", action="store_true", help="run in a dirty tree and make no commits at all"
     )
     who = parser.add_argument_group("agent")
-    who.add_argument("--agent", metavar="NAME", help="command or scripted")
+    who.add_argument("--agent", metavar="NAME", help="claude, codex, command or scripted")
     who.add_argument(
         "--agent-cmd", metavar="CMD", help="run any program as the agent: the prompt on its stdin"
     )
+    who.add_argument("--model", metavar="M", help="the model claude or codex is to use")
+    who.add_argument(
+        "--permission-mode", metavar="MODE", help="what claude or codex may do unasked, in its own words"
+    )
+    who.add_argument("--agent-args", metavar="WORDS", help="more arguments for claude or codex")
     who.add_argument("--script", metavar="FILE", help="what the scripted agent plays")
     who.add_argument("--extra-prompt", metavar="TEXT", help="added to every prompt")
     how = parser.add_argument_group("how")
@@ -207,11 +212,11 @@ def _check_selection(plan: Plan, config: Config) -> None:
 
 
 def _require_agent(config: Config) -> None:
-    if config.agent == "command" and not config.agent_cmd:
+    if not config.names_agent:
         raise UsageError(
             "no agent is configured",
-            fix="name a program: holdfast run PLAN --agent-cmd 'claude -p --permission-mode acceptEdits'\n"
-            "or set agent_cmd in holdfast.toml (holdfast init writes one)",
+            fix="name one: holdfast run PLAN --agent claude (or codex, or any program: --agent-cmd CMD)\n"
+            "or set agent in holdfast.toml (holdfast init writes one)",
         )
 
 
@@ -247,8 +252,7 @@ def _tell_intention(git: Git, place: PlanPlace, plan: Plan, config: Config) -> N
     print(f"plan      {place.path} ({plan.dialect}): {_settled(plan)} of {len(plan.tasks)} tasks done")
     commits = "no commits" if policy.allow_dirty else "one commit per task"
     print(f"mode      {policy.mode.value}, on branch {branch}; {commits}")
-    agent = config.agent_cmd if config.agent == "command" else config.script
-    print(f"agent     {config.agent}: {agent or 'not configured'}")
+    print(f"agent     {config.agent}: {config.agent_in_words or 'not configured'}")
     for name in ("max_attempts", "task_timeout", "idle_timeout", "commits", "on_interrupt", "on_failure"):
         print(f"{name:<13} {_value(getattr(policy, name))}  ({config.origin.get(name, 'default')})")
     task = next_task(plan, only=policy.only, until=policy.until)

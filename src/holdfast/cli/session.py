@@ -3,9 +3,11 @@
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from holdfast import registry
+from holdfast.agents.base import Options
 from holdfast.cli.place import journal_path
 from holdfast.cli.signals import stop_requests
 from holdfast.config import Config
@@ -20,8 +22,10 @@ from holdfast.system import clock
 from holdfast.system.git import Git
 from holdfast.system.lock import TreeLock
 from holdfast.system.process import become_subreaper
+from holdfast.system.redact import Secrets
 from holdfast.views.base import View
 
+_WORDS = ("text", "reason", "feedback", "output", "found", "did")
 PROMPTS = os.path.join(".holdfast", "prompts")
 
 
@@ -40,7 +44,7 @@ def open_site(
     ):
 
         def record(event: Event) -> None:
-            entry = journal.record(site.run, event)
+            entry = journal.record(site.run, without_secrets(event, tools.secrets))
             shown.show(entry)
 
         def attempts(task: str) -> tuple[Attempted, ...]:
@@ -53,8 +57,28 @@ def open_site(
 
 
 def tools_for(git: Git, config: Config) -> Tools:
-    agent = registry.agent(config.agent, config.agent_cmd, config.script, git.root)
-    return Tools(agent, registry.gates(config.policy), os.path.join(git.root, PROMPTS))
+    agent = registry.agent(config.agent, agent_options(config, os.environ, git.root))
+    secrets = Secrets.of({**os.environ, **config.policy.added_environment})
+    return Tools(agent, registry.gates(config.policy), os.path.join(git.root, PROMPTS), secrets)
+
+
+def agent_options(config: Config, environ: Mapping[str, str], directory: str) -> Options:
+    return Options(
+        environment={**environ, **config.policy.added_environment},
+        directory=directory,
+        command=config.agent_cmd,
+        script=config.script,
+        model=config.model,
+        permission_mode=config.permission_mode,
+        arguments=config.agent_args,
+    )
+
+
+def without_secrets(event: Event, secrets: Secrets) -> Event:
+    """Of words only: a name that happens to look like a key must stay the name it is."""
+    said = {name: getattr(event, name) for name in _WORDS if name in event._fields}
+    safe: dict[str, Any] = {name: secrets.redacted(text) for name, text in said.items()}
+    return event._replace(**safe)
 
 
 def time_of_day(at: float) -> str:

@@ -10,13 +10,21 @@ from holdfast.agents.base import Outcome, OutcomeKind
 from holdfast.agents.prompt import COMMIT_RECOVERY
 from holdfast.engine import rescue
 from holdfast.engine.agent_run import Try, run_agent
-from holdfast.engine.attempt import Failure, put_repository_back, respect_others, verify, with_tail
+from holdfast.engine.attempt import (
+    Failure,
+    agent_failed,
+    put_repository_back,
+    respect_others,
+    stop_if_hopeless,
+    verify,
+    work_refused,
+)
 from holdfast.engine.begin import begin
 from holdfast.engine.commit import Rejected, Sealed, Staged
 from holdfast.engine.flight import Flight
 from holdfast.engine.land import drop_helpers
 from holdfast.engine.observe import Sight, plan_at_tip
-from holdfast.engine.site import Site, stopped
+from holdfast.engine.site import Site
 from holdfast.errors import TaskFailure
 from holdfast.model.events import Noticed, Rescued, TaskLanded
 from holdfast.model.plan import Document, Status, Task
@@ -29,8 +37,7 @@ ASKED = 2
 def attempt_with_agents_commit(site: Site, flight: Flight, this: Try) -> Sealed | Failure:
     outcome = run_agent(site, flight, this)
     respect_others(site, flight)
-    if outcome.kind is OutcomeKind.INTERRUPTED:
-        raise stopped(site, "while the agent worked")
+    stop_if_hopeless(site, outcome, "while the agent worked")
     result = _judge(site, flight, this, outcome)
     if isinstance(result, Failure):
         return put_repository_back(site, flight) or result
@@ -40,7 +47,7 @@ def attempt_with_agents_commit(site: Site, flight: Flight, this: Try) -> Sealed 
 def _judge(site: Site, flight: Flight, this: Try, outcome: Outcome) -> Sealed | Failure:
     """Exit code, one commit, the tag, the mark, and then the gates."""
     if outcome.kind is not OutcomeKind.FINISHED:
-        return Failure(outcome.reason, with_tail(outcome))
+        return agent_failed(outcome)
     made = agents_commit(site, flight, this.plan, this.task)
     if isinstance(made, str):
         return Failure(
@@ -51,7 +58,7 @@ def _judge(site: Site, flight: Flight, this: Try, outcome: Outcome) -> Sealed | 
     try:
         verify(site, flight, this)
     except Rejected as rejected:
-        return Failure(rejected.reason, rejected.feedback)
+        return work_refused(rejected, outcome)
     return made
 
 
@@ -121,8 +128,7 @@ def _ask(site: Site, flight: Flight, sight: Sight, task: Task, number: int) -> S
     this = Try(task, sight.at_tip, number, ASKED, "", False, False, sight.dirt.paths)
     outcome = run_agent(site, flight, this, COMMIT_RECOVERY)
     respect_others(site, flight)
-    if outcome.kind is OutcomeKind.INTERRUPTED:
-        raise stopped(site, "while the agent was asked to commit")
+    stop_if_hopeless(site, outcome, "while the agent was asked to commit")
     made = agents_commit(site, flight, sight.at_tip, task)
     if outcome.kind is OutcomeKind.FINISHED and isinstance(made, Sealed):
         return made

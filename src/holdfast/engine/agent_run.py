@@ -3,19 +3,18 @@
 import os
 from typing import NamedTuple
 
-from holdfast.agents.base import Assignment, Ending, Invocation, Outcome, OutcomeKind
+from holdfast.agents.base import Assignment, Ending, Invocation, Listener, Outcome, OutcomeKind
 from holdfast.agents.prompt import TASK, TASK_WITH_COMMIT, PromptFacts, render_prompt
 from holdfast.engine.flight import Flight
 from holdfast.engine.observe import AGENT_ACTION
 from holdfast.engine.output import Output
 from holdfast.engine.site import Site
 from holdfast.errors import AgentUnavailable
-from holdfast.model.events import AgentEnded, AgentSpoke, AttemptStarted, Noticed
+from holdfast.model.events import AgentEnded, AgentSession, AgentSpoke, AttemptStarted, Noticed
 from holdfast.model.plan import Document, Status, Task
 from holdfast.model.policy import Commits
 from holdfast.system import clock, faults
 from holdfast.system.leftovers import TOKEN_VARIABLE
-from holdfast.system.logfile import CappedLog
 from holdfast.system.process import Ended, Limits, Program, Unstartable, supervise
 
 
@@ -44,24 +43,20 @@ def run_agent(site: Site, flight: Flight, this: Try, template: str = "") -> Outc
     invocation = _invocation(site, this, f"{path}.prompt.md", template or _template(site))
     listener = site.tools.agent.listener()
     site.record(AttemptStarted(this.task.id, this.task.title, this.number, this.of, flight.base, log))
-    environment = {
-        **os.environ,
-        **invocation.environment,
-        TOKEN_VARIABLE: flight.token,
-        "GIT_REFLOG_ACTION": AGENT_ACTION,
-    }
-    program = Program(invocation.argv, site.git.root, environment, invocation.stdin, site.lock)
+    if invocation.session:
+        site.record(AgentSession(this.task.id, this.number, invocation.session))
+    program = Program(
+        invocation.argv, site.git.root, _environment(site, flight, invocation), invocation.stdin, site.lock
+    )
     limits = Limits(site.policy.task_timeout, site.policy.idle_timeout)
     faults.point("agent.before")
-    with CappedLog(path) as capped:
-        output = Output(capped, listener, lambda text: site.record(AgentSpoke(this.task.id, text)))
+    with _output(site, this, path, listener, invocation.session) as output:
         try:
             ended = supervise(program, limits, site.stops, output.heard)
         except Unstartable as error:
             raise AgentUnavailable(error.message, fix="check --agent-cmd, or run: holdfast doctor") from error
-        output.finish()
     faults.point("agent.after")
-    outcome = _timed(listener.outcome(_ending(ended)), site)
+    outcome = _told(site, listener.outcome(_ending(ended, output.stderr)))
     _tell_ending(site, this, ended, outcome)
     return outcome
 
@@ -79,7 +74,32 @@ def _template(site: Site) -> str:
     return TASK_WITH_COMMIT if site.policy.commits is Commits.AGENT else TASK
 
 
+def _environment(site: Site, flight: Flight, invocation: Invocation) -> dict[str, str]:
+    """Ours, what the user adds, what the agent module says, and by what we find its processes and commits."""
+    inherited = {name: value for name, value in os.environ.items() if name not in invocation.without}
+    return {
+        **inherited,
+        **site.policy.added_environment,
+        **invocation.environment,
+        TOKEN_VARIABLE: flight.token,
+        "GIT_REFLOG_ACTION": AGENT_ACTION,
+    }
+
+
+def _output(site: Site, this: Try, path: str, listener: Listener, session: str) -> Output:
+    def know(found: str) -> None:
+        if found != session:
+            site.record(AgentSession(this.task.id, this.number, found))
+
+    def show(text: str) -> None:
+        site.record(AgentSpoke(this.task.id, text))
+
+    return Output(path, listener, site.tools.secrets, show=show, know=know)
+
+
 def _invocation(site: Site, this: Try, prompt_file: str, template: str) -> Invocation:
+    from uuid import uuid4  # slow to load, and only a run needs it
+
     gates = tuple(gate.name for gate in site.tools.gates(this.task))
     plan = this.plan.plan
     facts = PromptFacts(
@@ -90,7 +110,7 @@ def _invocation(site: Site, this: Try, prompt_file: str, template: str) -> Invoc
         task=this.task,
         attempt=this.number,
         max_attempts=this.of,
-        feedback=this.feedback,
+        feedback=site.tools.secrets.redacted(this.feedback),
         resumed=this.resumed,
         changed=this.changed,
         gates=gates,
@@ -101,20 +121,31 @@ def _invocation(site: Site, this: Try, prompt_file: str, template: str) -> Invoc
     with open(prompt_file, "w", encoding="utf-8", errors="surrogateescape") as f:
         f.write(prompt)
     return site.tools.agent.invocation(
-        Assignment(site.run, plan.path, this.task, this.number, prompt, prompt_file, site.git.root)
+        Assignment(
+            site.run, plan.path, this.task, this.number, prompt, prompt_file, site.git.root, str(uuid4())
+        )
     )
 
 
-def _ending(ended: Ended) -> Ending:
+def _ending(ended: Ended, stderr: str) -> Ending:
     causes = {
         "timeout": OutcomeKind.TIMED_OUT,
         "idle": OutcomeKind.SILENT,
         "stopped": OutcomeKind.INTERRUPTED,
     }
-    return Ending(ended.exit_code, ended.signal, causes.get(ended.why), ended.leftovers)
+    return Ending(ended.exit_code, ended.signal, causes.get(ended.why), ended.leftovers, stderr)
 
 
-def _timed(outcome: Outcome, site: Site) -> Outcome:
+def _told(site: Site, outcome: Outcome) -> Outcome:
+    """With our own limits named, and without secrets: its words end up in prompts and in commit messages."""
+    safe = site.tools.secrets.redacted
+    outcome = outcome._replace(
+        reason=safe(outcome.reason),
+        message=safe(outcome.message),
+        success_note=safe(outcome.success_note),
+        tail=safe(outcome.tail),
+        feedback=safe(outcome.feedback),
+    )
     if outcome.kind is OutcomeKind.TIMED_OUT:
         return outcome._replace(reason=f"the agent did not end within {site.policy.task_timeout:g} s")
     if outcome.kind is OutcomeKind.SILENT:
@@ -125,7 +156,17 @@ def _timed(outcome: Outcome, site: Site) -> Outcome:
 def _tell_ending(site: Site, this: Try, ended: Ended, outcome: Outcome) -> None:
     task = this.task.id
     site.record(
-        AgentEnded(task, this.number, outcome.kind.value, outcome.reason, ended.exit_code, ended.seconds)
+        AgentEnded(
+            task,
+            this.number,
+            outcome.kind.value,
+            outcome.reason,
+            ended.exit_code,
+            ended.seconds,
+            outcome.cost_usd,
+            outcome.tokens_in,
+            outcome.tokens_out,
+        )
     )
     if ended.leftovers and not ended.why:
         many = "process" if ended.leftovers == 1 else "processes"

@@ -14,6 +14,7 @@ from holdfast.engine.message import task_trailers
 from holdfast.engine.observe import moved_by_agent_alone
 from holdfast.engine.site import Site, stopped
 from holdfast.engine.source import in_tree, kept_files
+from holdfast.errors import AgentUnavailable
 from holdfast.gates.base import Inspection
 from holdfast.model.events import GateFinished, Noticed, Rescued
 from holdfast.model.plan import Document, Status
@@ -41,35 +42,52 @@ def attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure:
     prepare_index(site, flight.base)
     outcome = FOUND_FINISHED if this.finished else run_agent(site, flight, this)
     strayed = put_back(site, flight, this.plan)
-    if outcome.kind is OutcomeKind.INTERRUPTED:
-        raise stopped(site, "while the agent worked")
+    stop_if_hopeless(site, outcome, "while the agent worked")
     if strayed:
         return strayed
     if outcome.kind is not OutcomeKind.FINISHED:
-        return Failure(outcome.reason, with_tail(outcome))
+        return agent_failed(outcome)
     try:
         verify(site, flight, this)
         return _seal(site, flight, this, outcome)
     except Rejected as rejected:
-        return Failure(rejected.reason, rejected.feedback)
+        return work_refused(rejected, outcome)
 
 
 def attempt_without_commit(site: Site, flight: Flight, this: Try) -> Failure | None:
     """For `--allow-dirty`: the agent and the gates, and no commit at all."""
     outcome = run_agent(site, flight, this)
-    if outcome.kind is OutcomeKind.INTERRUPTED:
-        raise stopped(site, "while the agent worked")
+    stop_if_hopeless(site, outcome, "while the agent worked")
     if outcome.kind is not OutcomeKind.FINISHED:
-        return Failure(outcome.reason, with_tail(outcome))
+        return agent_failed(outcome)
     try:
         verify(site, flight, this)
     except Rejected as rejected:
-        return Failure(rejected.reason, rejected.feedback)
+        return work_refused(rejected, outcome)
     return None
 
 
-def with_tail(outcome: Outcome) -> str:
-    return f"{outcome.reason}\n\nThe end of its output:\n{outcome.tail}" if outcome.tail else outcome.reason
+def stop_if_hopeless(site: Site, outcome: Outcome, when: str) -> None:
+    """Neither a stop that was asked for nor an agent that nobody has logged in is an attempt."""
+    if outcome.kind is OutcomeKind.INTERRUPTED and site.stops.requested:
+        raise stopped(site, when)
+    if outcome.kind is OutcomeKind.UNAUTHORISED:
+        raise AgentUnavailable(
+            f"the agent {site.tools.agent.name} cannot work: {outcome.reason}", fix=outcome.fix
+        )
+
+
+def agent_failed(outcome: Outcome) -> Failure:
+    output = f"The end of its output:\n{outcome.tail}" if outcome.tail else ""
+    return Failure(outcome.reason, _paragraphs(outcome.reason, outcome.feedback, output))
+
+
+def work_refused(rejected: Rejected, outcome: Outcome) -> Failure:
+    return Failure(rejected.reason, _paragraphs(rejected.feedback, outcome.feedback))
+
+
+def _paragraphs(*texts: str) -> str:
+    return "\n\n".join(filter(None, texts))
 
 
 # -- what it must not have done ----------------------------------------------------------------------

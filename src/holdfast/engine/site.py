@@ -15,6 +15,7 @@ from holdfast.model.plan import Task
 from holdfast.model.policy import Policy
 from holdfast.system.git import Git
 from holdfast.system.process import Stops
+from holdfast.system.redact import Secrets
 from holdfast.workspaces.base import Workspace
 
 
@@ -23,6 +24,7 @@ class Tools(NamedTuple):
     gates: Callable[[Task], tuple[Gate, ...]]
     prompt_directory: str
     """Where the user's own prompt templates are, if any."""
+    secrets: Secrets
 
 
 class Site(NamedTuple):

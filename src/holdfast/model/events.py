@@ -54,6 +54,14 @@ class AttemptStarted(NamedTuple):
     """Path of the agent's output, relative to the state directory."""
 
 
+class AgentSession(NamedTuple):
+    """The agent's own name for its conversation became known: with it the conversation can be resumed."""
+
+    task: str
+    attempt: int
+    session: str
+
+
 class AgentSpoke(NamedTuple):
     """A line of agent output for the screen. Never stored: the attempt's log has it."""
 
@@ -68,6 +76,10 @@ class AgentEnded(NamedTuple):
     reason: str
     exit_code: int | None
     seconds: float
+    cost_usd: float | None = None
+    """None when the agent does not tell."""
+    tokens_in: int = 0
+    tokens_out: int = 0
 
 
 class GateFinished(NamedTuple):
@@ -132,6 +144,7 @@ Event = (
     | Rescued
     | Noticed
     | AttemptStarted
+    | AgentSession
     | AgentSpoke
     | AgentEnded
     | GateFinished
@@ -149,6 +162,7 @@ STORED: dict[str, type[Event]] = {
     "rescued": Rescued,
     "noticed": Noticed,
     "attempt_started": AttemptStarted,
+    "agent_session": AgentSession,
     "agent_ended": AgentEnded,
     "gate_finished": GateFinished,
     "attempt_failed": AttemptFailed,

@@ -53,5 +53,11 @@ class Policy(NamedTuple):
     allow_dirty: bool = False
     """Run in a dirty tree and make no commits at all."""
     extra_prompt: str = ""
+    agent_env: tuple[str, ...] = ()
+    """Variables for the agent, each as NAME=value."""
     only: str = ""
     until: str = ""
+
+    @property
+    def added_environment(self) -> dict[str, str]:
+        return {name: value for name, _, value in (pair.partition("=") for pair in self.agent_env)}

@@ -16,6 +16,8 @@ class Kind(StrEnum):
     SECONDS = "seconds"
     SWITCH = "switch"
     COMMANDS = "commands"
+    WORDS = "words"
+    VARIABLES = "variables"
 
 
 class Setting(NamedTuple):
@@ -51,8 +53,8 @@ SETTINGS: tuple[Setting, ...] = (
         "--agent",
         Kind.CHOICE,
         "command",
-        "Which agent does the work: any program (`agent_cmd`), or a script that plays one (`script`).",
-        choices=("command", "scripted"),
+        "Which agent does the work: one known by name, any program (`agent_cmd`), or a `script`.",
+        choices=("claude", "codex", "command", "scripted"),
     ),
     Setting(
         "agent_cmd",
@@ -62,6 +64,42 @@ SETTINGS: tuple[Setting, ...] = (
         "",
         "The program to run as the agent: the prompt on its standard input, the workspace as its directory.",
         example="claude -p --permission-mode bypassPermissions",
+    ),
+    Setting(
+        "model",
+        "HOLDFAST_MODEL",
+        "--model",
+        Kind.TEXT,
+        "",
+        "The model that claude or codex is to use; without it they use their own choice.",
+        example="opus",
+    ),
+    Setting(
+        "permission_mode",
+        "HOLDFAST_PERMISSION_MODE",
+        "--permission-mode",
+        Kind.TEXT,
+        "",
+        "What claude or codex may do unasked, in its own words; without it edits below the workspace.",
+        example="bypassPermissions",
+    ),
+    Setting(
+        "agent_args",
+        "HOLDFAST_AGENT_ARGS",
+        "--agent-args",
+        Kind.WORDS,
+        (),
+        "More arguments for claude or codex.",
+        example=("--max-turns", "50"),
+    ),
+    _policy(
+        "agent_env",
+        "HOLDFAST_AGENT_ENV",
+        "",
+        Kind.VARIABLES,
+        "agent_env",
+        "Variables added to the environment of the agent, whichever it is.",
+        example=("NO_PROXY=localhost",),
     ),
     Setting(
         "script",
@@ -192,72 +230,3 @@ SETTINGS: tuple[Setting, ...] = (
         most=_DAY,
     ),
 )
-
-
-def accept(setting: Setting, value: object) -> Value | None:
-    """The value as the setting wants it, None when it does not fit."""
-    match setting.kind, value:
-        case (Kind.SWITCH, bool()):
-            return value
-        case (_, bool()):
-            return None
-        case (Kind.COUNT, int()) if setting.least <= value <= setting.most:
-            return value
-        case (Kind.SECONDS, int() | float()) if setting.least <= value <= setting.most:
-            return float(value)
-        case (Kind.CHOICE, str()) if value in setting.choices:
-            return value
-        case (Kind.TEXT | Kind.PATH, str()) if "\0" not in value:
-            return value
-        case (Kind.COMMANDS, list() | tuple()) if all(map(_is_command, value)):
-            return tuple(value)
-    return None
-
-
-def accept_text(setting: Setting, text: str) -> Value | None:
-    """The same for a value that arrives as text: from the environment or the command line."""
-    match setting.kind:
-        case Kind.COUNT | Kind.SECONDS:
-            return accept(setting, _number(text))
-        case Kind.SWITCH:
-            return _SWITCHES.get(text.strip().lower())
-        case Kind.COMMANDS:
-            return accept(setting, [line.strip() for line in text.splitlines() if line.strip()])
-    return accept(setting, text)
-
-
-def expected(setting: Setting) -> str:
-    """What fits, in words."""
-    match setting.kind:
-        case Kind.COUNT:
-            return f"a whole number from {setting.least} to {setting.most}"
-        case Kind.SECONDS:
-            return f"seconds, a number from {setting.least} to {setting.most}"
-        case Kind.SWITCH:
-            return "true or false"
-        case Kind.CHOICE:
-            return " or ".join(f'"{choice}"' for choice in setting.choices)
-        case Kind.COMMANDS:
-            return 'a list of commands, such as ["make test"]'
-        case Kind.PATH:
-            return "the path of a file, as text"
-    return "text"
-
-
-_SWITCHES = {
-    **dict.fromkeys(("1", "true", "yes", "on"), True),
-    **dict.fromkeys(("0", "false", "no", "off"), False),
-}
-
-
-def _is_command(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and "\0" not in value
-
-
-def _number(text: str) -> int | float | None:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return None

@@ -2,6 +2,7 @@
 
 from holdfast.model.events import (
     AgentEnded,
+    AgentSession,
     AgentSpoke,
     AttemptFailed,
     AttemptStarted,
@@ -62,7 +63,10 @@ def _about_task(event: Event) -> str:
         case AttemptStarted():
             return f"{_task(event.task)}{event.title} (attempt {event.attempt} of {event.of})"
         case AgentEnded():
-            return f"{_task(event.task)}{_agent_ended(event)} after {duration(event.seconds)}"
+            took = f"after {duration(event.seconds)}{_spent(event)}"
+            return f"{_task(event.task)}{_agent_ended(event)} {took}"
+        case AgentSession():
+            return f"{_task(event.task)}agent session {event.session}"
         case GateFinished():
             verdict = "passed" if event.passed else _with("refused", last_line(event.output))
             return f"{_task(event.task)}gate {event.gate} {verdict} ({duration(event.seconds)})"
@@ -83,6 +87,13 @@ def _about_task(event: Event) -> str:
 def _agent_ended(event: AgentEnded) -> str:
     code = "" if event.exit_code in (None, 0) else f" with exit code {event.exit_code}"
     return _with(f"agent {event.outcome.replace('_', ' ')}{code}", event.reason)
+
+
+def _spent(event: AgentEnded) -> str:
+    tokens = f"{event.tokens_in:,} tokens in, {event.tokens_out:,} out"
+    cost = f"${event.cost_usd:,.4f}" if event.cost_usd is not None else ""
+    known = [tokens] if event.tokens_in or event.tokens_out else []
+    return f" ({', '.join((*known, *filter(None, [cost])))})" if known or cost else ""
 
 
 def _with(statement: str, reason: str) -> str:

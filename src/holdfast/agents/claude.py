@@ -1,0 +1,55 @@
+"""Claude Code: `claude -p`, its events as JSON lines, the prompt on standard input."""
+
+import os
+
+from holdfast.agents.base import Assignment, Invocation, Listener, Options
+from holdfast.agents.claude_stream import ClaudeListener
+from holdfast.agents.plain import task_environment
+from holdfast.agents.program import require_mode, require_program
+from holdfast.errors import AgentUnavailable
+
+SAFE_MODE = "acceptEdits"
+"""It may edit files below the workspace; commands only as far as the user's own settings allow them."""
+FREE_MODE = "bypassPermissions"
+MODES = (SAFE_MODE, FREE_MODE, "auto", "default", "dontAsk", "plan")
+INSTALL = "npm install -g @anthropic-ai/claude-code, then log in: claude auth login"
+# Set inside a session of its own; with it a nested `claude` behaves as part of that session.
+NESTED = "CLAUDECODE"
+
+
+class Claude:
+    name = "claude"
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._mode = options.permission_mode or SAFE_MODE
+
+    def require(self) -> None:
+        require_mode(self.name, self._mode, MODES)
+        require_program(self.name, self._options.environment, INSTALL)
+        trusted = self._options.environment.get("IS_SANDBOX") == "1"
+        if self._mode == FREE_MODE and os.geteuid() == 0 and not trusted:
+            raise AgentUnavailable(
+                f"claude refuses permission mode {FREE_MODE} when it runs as root",
+                fix="run as another user, or where the machine itself is a sandbox: export IS_SANDBOX=1",
+            )
+
+    def invocation(self, assignment: Assignment) -> Invocation:
+        argv = ["claude", "-p", "--output-format", "stream-json", "--verbose"]
+        argv += ["--permission-mode", self._mode]
+        if self._options.model:
+            argv += ["--model", self._options.model]
+        if assignment.resume:
+            argv += ["--resume", assignment.resume]
+        elif assignment.session:
+            argv += ["--session-id", assignment.session]
+        return Invocation(
+            (*argv, *self._options.arguments),
+            task_environment(assignment),
+            assignment.prompt_file,
+            without=(NESTED,),
+            session=assignment.resume or assignment.session,
+        )
+
+    def listener(self) -> Listener:
+        return ClaudeListener()

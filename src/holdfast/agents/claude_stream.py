@@ -1,0 +1,85 @@
+"""Claude Code's events, a JSON object a line → what it does, and the facts by which it will be judged."""
+
+from holdfast.agents import wire
+from holdfast.agents.activity import Activity, Called, CallFailed, Said, SessionKnown, Waited
+from holdfast.agents.base import Ending, Outcome
+from holdfast.agents.claude_outcome import Facts, judged, subject
+from holdfast.agents.recent import Recent
+
+SYNTHETIC = "<synthetic>"
+"""The model of a message that Claude Code itself wrote, about an error of the service."""
+
+
+class ClaudeListener:
+    plain = False
+
+    def __init__(self) -> None:
+        self._facts = Facts()
+        self._open_calls: dict[str, str] = {}
+        self._recent = Recent()
+
+    def heard(self, line: bytes) -> list[Activity]:
+        event = wire.parsed(line)
+        return self._recent.add([*self._session_of(event), *self._seen(event)])
+
+    def outcome(self, ending: Ending) -> Outcome:
+        return judged(self._facts, ending)._replace(tail=self._recent.tail())
+
+    def _session_of(self, event: wire.Object) -> list[Activity]:
+        session = wire.text(event, "session_id")
+        if not session or session == self._facts.session:
+            return []
+        self._facts = self._facts._replace(session=session)
+        return [SessionKnown(session)]
+
+    def _seen(self, event: wire.Object) -> list[Activity]:
+        match event.get("type"), event.get("subtype"):
+            case "assistant", _:
+                return self._spoke(event)
+            case "user", _:
+                return self._got_results(wire.inner(event, "message"))
+            case "system", "api_retry":
+                return [_retry(event)]
+            case "rate_limit_event", _:
+                self._limited(wire.inner(event, "rate_limit_info"))
+            case "result", _:
+                self._facts = self._facts._replace(result=event)
+        return []
+
+    def _spoke(self, event: wire.Object) -> list[Activity]:
+        message = wire.inner(event, "message")
+        if wire.text(message, "model") == SYNTHETIC:
+            self._facts = self._facts._replace(error=wire.text(event, "error"))
+        seen: list[Activity] = []
+        for block in wire.items(message, "content"):
+            if block.get("type") == "text":
+                seen.append(Said(wire.text(block, "text")))
+            elif block.get("type") == "tool_use":
+                self._open_calls[wire.text(block, "id")] = wire.text(block, "name")
+                seen.append(Called(wire.text(block, "name"), subject(wire.inner(block, "input"))))
+        return seen
+
+    def _got_results(self, message: wire.Object) -> list[Activity]:
+        seen: list[Activity] = []
+        for block in wire.items(message, "content"):
+            tool = self._open_calls.pop(wire.text(block, "tool_use_id"), "tool")
+            if block.get("is_error") is True:
+                seen.append(CallFailed(tool, _said(block)))
+        return seen
+
+    def _limited(self, info: wire.Object) -> None:
+        if wire.text(info, "status") == "rejected":
+            self._facts = self._facts._replace(resets_at=wire.number(info, "resetsAt"))
+
+
+def _said(result: wire.Object) -> str:
+    """A tool's answer is a text, or a list of blocks of which some are text."""
+    blocks = wire.items(result, "content")
+    return wire.text(result, "content") or " ".join(wire.text(block, "text") for block in blocks)
+
+
+def _retry(event: wire.Object) -> Waited:
+    status, delay = wire.number(event, "error_status"), wire.number(event, "retry_delay_ms") or 0
+    what = f"{wire.text(event, 'error') or 'error'}" + (f" ({status:g})" if status else "")
+    of = f"{wire.count(event, 'attempt')} of {wire.count(event, 'max_retries')}"
+    return Waited(f"the service answers {what}; retry {of} in {delay / 1000:.1f} s")
