@@ -99,7 +99,7 @@ class Outcome(NamedTuple):
     tail: str
     """The end of its output, for feedback."""
     feedback: str = ""
-    """What the next attempt should know beside the reason, even if this one finished: denied tools."""
+    """What kept it from working, for the next attempt, even if this one finished: tools that were denied."""
     fix: str = ""
     """What a person can type about it, for UNAUTHORISED."""
     resets_at: float | None = None

@@ -1,5 +1,6 @@
 """Codex's events, a JSON object a line → what it does, and the facts by which it will be judged."""
 
+import re
 from collections.abc import Callable
 
 from holdfast.agents import wire
@@ -8,6 +9,9 @@ from holdfast.agents.base import Ending, Outcome
 from holdfast.agents.codex_outcome import Facts, judged
 from holdfast.agents.recent import Recent
 from holdfast.system import clock
+
+# Around every command, and saying nothing about it.
+_SHELL = re.compile(r"^\S*/(?:ba|da|z)?sh -l?c ")
 
 
 class CodexListener:
@@ -65,7 +69,7 @@ class CodexListener:
 def _begun(item: wire.Object) -> list[Activity]:
     match item.get("type"):
         case "command_execution":
-            return [Called("command", wire.text(item, "command"))]
+            return [Called("command", _SHELL.sub("", wire.text(item, "command")))]
         case "mcp_tool_call":
             return [Called(wire.text(item, "tool"), wire.text(item, "server"))]
         case "web_search":

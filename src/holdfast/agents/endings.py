@@ -26,9 +26,14 @@ def ended_by_force(ending: Ending) -> tuple[OutcomeKind, str] | None:
 def ended_early(exit_code: int, what: str, stderr: str) -> tuple[OutcomeKind, str]:
     """Its process ended without the event that would have told us how."""
     kind = OutcomeKind.INTERRUPTED if exit_code in STOPPED else OutcomeKind.FAILED
-    # A program that never got going says why in the last line of its standard error.
+    return kind, ": ".join(filter(None, (f"{exit_text(exit_code)} {what}", _complaint(stderr))))
+
+
+def _complaint(stderr: str) -> str:
+    """Where a program that never got going says why: the last line with the word in it, or the last."""
     lines = [line for line in printable(stderr).splitlines() if line.strip()]
-    return kind, ": ".join((f"{exit_text(exit_code)} {what}", *map(one_line, lines[-1:])))
+    errors = [line for line in lines if "error" in line.lower()]
+    return one_line((errors or lines or [""])[-1])
 
 
 def by_claim(exit_code: int, claim: Claim | None) -> tuple[OutcomeKind, str]:

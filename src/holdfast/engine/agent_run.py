@@ -166,6 +166,7 @@ def _tell_ending(site: Site, this: Try, ended: Ended, outcome: Outcome) -> None:
             outcome.cost_usd,
             outcome.tokens_in,
             outcome.tokens_out,
+            outcome.resets_at,
         )
     )
     if ended.leftovers and not ended.why:

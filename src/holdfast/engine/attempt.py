@@ -264,7 +264,9 @@ def _inspect(site: Site, changes: tuple[Change, ...], outcome: Outcome) -> None:
             f"a git repository was made inside this one: {names}",
             f"{names}: a nested git repository cannot be committed here. Remove its .git directory.",
         )
-    if not work and site.policy.require_change and not outcome.success_note:
+    # Kept from using its tools, it cannot say that there was nothing to do.
+    excused = outcome.success_note and not outcome.feedback
+    if not work and site.policy.require_change and not excused:
         raise Rejected(
             "the agent changed no file",
             "No file was changed. If the task really needs no change, end with "

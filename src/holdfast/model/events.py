@@ -80,6 +80,8 @@ class AgentEnded(NamedTuple):
     """None when the agent does not tell."""
     tokens_in: int = 0
     tokens_out: int = 0
+    resets_at: float | None = None
+    """When a limit it ran into ends, in seconds since the epoch; None when there is none or nobody said."""
 
 
 class GateFinished(NamedTuple):
