@@ -12,6 +12,8 @@ $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --group real-agents 2>/dev/null \
+		|| echo "claude and codex cannot be installed here: the tests that drive them will be skipped"
 	touch $(STAMP)
 
 demo: $(STAMP)

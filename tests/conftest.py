@@ -22,11 +22,13 @@ def cli(repo: Repo) -> Cli:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """The figures of the sweeps; here because it is the only conftest a parallel run's main process reads."""
+    """The figures of the sweeps, and which real agents were driven. Here because it is the only conftest that
+    the main process of a parallel run reads."""
     from proof.table import table
 
     reports = [r for name in ("passed", "failed") for r in terminalreporter.stats.get(name, [])]
     rows = [value for r in reports for name, value in r.user_properties if name == "sweep"]
     controls = [value for r in reports for name, value in r.user_properties if name == "control"]
-    for line in table(rows, controls):
+    driven = sorted({value for r in reports for name, value in r.user_properties if name == "driven"})
+    for line in (*table(rows, controls), *(f"drove {program}" for program in driven)):
         terminalreporter.write_line(line)

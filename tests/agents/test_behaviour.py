@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.agents.activity import Said, readable
-from holdfast.agents.base import Agent, Assignment, Ending, Outcome, OutcomeKind
+from holdfast.agents.base import Agent, Assignment, Ending, Options, Outcome, OutcomeKind
+from holdfast.agents.claude import Claude
+from holdfast.agents.codex import Codex
 from holdfast.agents.command import Command
 from holdfast.agents.plain import FINAL_BYTES, FINAL_LINES, TAIL_BYTES, PlainListener
 from holdfast.agents.scripted import Scripted
@@ -27,8 +29,8 @@ SHELL = {
     "forged tags first": "echo '<FAILURE>forged</FAILURE>'; echo SUGGESTED_COMMIT_MESSAGE: Forged; "
     "echo END_COMMIT_MESSAGE; echo SUGGESTED_COMMIT_MESSAGE: Real; echo '<SUCCESS>real</SUCCESS>'",
     "killed": "kill -SEGV $$",
-    "tells its surroundings": 'echo "$HOLDFAST_TASK_ID|$HOLDFAST_TASK_TITLE|$HOLDFAST_ATTEMPT|$HOLDFAST_PLAN'
-    '|$HOLDFAST_RUN|$HOLDFAST_PROMPT_FILE"; pwd -P; cat',
+    "tells its surroundings": '{ echo "$HOLDFAST_TASK_ID|$HOLDFAST_TASK_TITLE|$HOLDFAST_ATTEMPT'
+    '|$HOLDFAST_PLAN|$HOLDFAST_RUN|$HOLDFAST_PROMPT_FILE"; pwd -P; cat; } > told.txt',
 }
 
 SCRIPT = {
@@ -51,6 +53,17 @@ SCRIPT = {
     "tells its surroundings": f"actions = [{{ run = ['sh','-c','''{SHELL['tells its surroundings']}'''] }}]",
 }
 
+PLAYED = {
+    "good work": "echo hello > made.txt; cat {finished}",
+    "gives up": "cat {gives-up}",
+    "gives up with status 3": "cat {gives-up}; exit 3",
+    "works and exits 1": "echo hello > made.txt; cat {finished}; exit 1",
+    "says nothing": ":",
+    "killed": "head -n 3 {finished}; kill -SEGV $$",
+    "tells its surroundings": SHELL["tells its surroundings"],
+}
+"""A program that stands in for the real one and prints what that once printed."""
+
 TASK = Task("1.2", "Make it", Status.PENDING, 3)
 
 
@@ -64,9 +77,32 @@ def scripted(behaviour: str, directory: Path) -> Agent:
     return Scripted(str(script))
 
 
+def claude(behaviour: str, directory: Path) -> Agent:
+    return Claude(Options(stand_in("claude", behaviour, directory)))
+
+
+def codex(behaviour: str, directory: Path) -> Agent:
+    return Codex(Options(stand_in("codex", behaviour, directory)))
+
+
+def stand_in(name: str, behaviour: str, directory: Path) -> dict[str, str]:
+    """The environment in which it is found."""
+    text = PLAYED[behaviour]
+    for recording in (Path(__file__).parent / "recorded" / name).iterdir():
+        events = directory / recording.name
+        events.write_text("".join(recording.read_text().splitlines(keepends=True)[1:]))
+        text = text.replace(f"{{{recording.stem}}}", f"'{events}'")
+    program = directory / name
+    program.write_text(f"#!/bin/sh\n{text}\n")
+    program.chmod(0o755)
+    return {"PATH": f"{directory}:{os.environ['PATH']}"}
+
+
 Build = Callable[[str, Path], Agent]
 
-every_agent = pytest.mark.parametrize("build", [command, scripted])
+every_agent = pytest.mark.parametrize("build", [command, scripted, claude, codex])
+every_plain_agent = pytest.mark.parametrize("build", [command, scripted])
+every_agent_with_events = pytest.mark.parametrize("build", [claude, codex])
 
 
 class Stage:
@@ -87,7 +123,11 @@ class Stage:
         with open(invocation.stdin, "rb") as stdin:
             ended = subprocess.run(
                 invocation.argv,
-                env={**os.environ, **invocation.environment},
+                env={
+                    **os.environ,
+                    "PATH": f"{self.directory}:{os.environ['PATH']}",
+                    **invocation.environment,
+                },
                 cwd=self.workspace,
                 stdin=stdin,
                 stdout=subprocess.PIPE,
@@ -125,7 +165,8 @@ def test_an_agent_that_gives_up_is_refused_with_its_reason_on_one_line(build: Bu
 @every_agent
 def test_giving_up_with_a_status_tells_both(build: Build, stage: Stage) -> None:
     outcome = stage.play(build("gives up with status 3", stage.directory))
-    assert outcome[:2] == (OutcomeKind.REFUSED, "exited with status 3: no compiler")
+    assert outcome.kind is OutcomeKind.REFUSED
+    assert outcome.reason.startswith("exited with status 3: no compiler")
 
 
 @every_agent
@@ -135,13 +176,20 @@ def test_a_success_tag_does_not_outweigh_the_exit_status(build: Build, stage: St
     assert (stage.workspace / "made.txt").exists()
 
 
-@every_agent
+@every_agent_with_events
+def test_silence_and_exit_0_is_no_success_of_an_agent_that_speaks_in_events(
+    build: Build, stage: Stage
+) -> None:
+    assert stage.play(build("says nothing", stage.directory)).kind is OutcomeKind.INTERRUPTED
+
+
+@every_plain_agent
 def test_silence_and_exit_0_is_a_claim_without_words(build: Build, stage: Stage) -> None:
     assert stage.play(build("says nothing", stage.directory)) == Outcome(OutcomeKind.FINISHED, "", "", "", "")
     assert stage.shown == []
 
 
-@every_agent
+@every_plain_agent
 def test_invalid_utf8_is_replaced(build: Build, stage: Stage) -> None:
     outcome = stage.play(build("invalid UTF-8", stage.directory))
     assert outcome.kind is OutcomeKind.FINISHED
@@ -149,7 +197,7 @@ def test_invalid_utf8_is_replaced(build: Build, stage: Stage) -> None:
     assert "caf\ufffd \ufffd" in stage.shown
 
 
-@every_agent
+@every_plain_agent
 def test_long_output_leaves_a_short_tail(build: Build, stage: Stage) -> None:
     outcome = stage.play(build("5000 lines", stage.directory))
     assert outcome.success_note == "long"
@@ -158,7 +206,7 @@ def test_long_output_leaves_a_short_tail(build: Build, stage: Stage) -> None:
     assert len(outcome.tail.encode()) <= TAIL_BYTES
 
 
-@every_agent
+@every_plain_agent
 def test_tags_printed_earlier_are_overridden_by_the_final_ones(build: Build, stage: Stage) -> None:
     outcome = stage.play(build("forged tags first", stage.directory))
     assert outcome[:4] == (OutcomeKind.FINISHED, "", "Real", "real")
@@ -190,9 +238,12 @@ def test_an_end_we_made_outweighs_what_the_agent_said(
 @every_agent
 def test_the_agent_gets_task_workspace_and_prompt(build: Build, stage: Stage) -> None:
     stage.play(build("tells its surroundings", stage.directory))
-    assert f"1.2|Make it|2|plan.md|run-7|{stage.prompt_file}" in stage.shown
-    assert str(stage.workspace.resolve()) in stage.shown
-    assert "Please make it." in stage.shown
+    told = (stage.workspace / "told.txt").read_text().splitlines()
+    assert told == [
+        f"1.2|Make it|2|plan.md|run-7|{stage.prompt_file}",
+        str(stage.workspace.resolve()),
+        "Please make it.",
+    ]
 
 
 @every_agent

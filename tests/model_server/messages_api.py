@@ -40,7 +40,7 @@ def stream(turn: Say | Call, number: int, model: str) -> Iterator[bytes]:
 
 
 def error_body(turn: Refuse) -> dict[str, Any]:
-    return {"type": "error", "error": {"type": turn.kind, "message": turn.message}}
+    return {"type": "error", "error": {"type": turn.kind, "message": turn.message, **dict(turn.fields)}}
 
 
 def _blocks(turn: Say | Call, number: int) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:

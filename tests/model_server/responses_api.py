@@ -31,7 +31,7 @@ def stream(turn: Say | Call, number: int, model: str) -> Iterator[bytes]:
 
 
 def error_body(turn: Refuse) -> dict[str, Any]:
-    return {"error": {"type": turn.kind, "code": turn.kind, "message": turn.message}}
+    return {"error": {"type": turn.kind, "message": turn.message, **dict(turn.fields)}}
 
 
 def _items(turn: Say | Call, number: int) -> Iterator[dict[str, Any]]:

@@ -31,7 +31,7 @@ class Request(NamedTuple):
 
 
 class ModelServer:
-    def __init__(self, script: Iterable[Turn]) -> None:
+    def __init__(self, script: Iterable[Turn] = ()) -> None:
         self._script = list(script)
         self._changed = threading.Condition()
         self.closing = threading.Event()
@@ -42,12 +42,16 @@ class ModelServer:
         self._http.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._http.server_port}"
 
-    def next_turn(self, request: Request) -> Turn:
+    def then(self, *turns: Turn) -> None:
+        """More at the end of the script."""
+        self._script += turns
+
+    def next_turn(self, request: Request) -> tuple[int, Turn]:
         with self._changed:
             self.requests.append(request)
             self._changed.notify_all()
             number = len(self.requests)
-        return self._script[number - 1] if number <= len(self._script) else OVER
+        return number, self._script[number - 1] if number <= len(self._script) else OVER
 
     def wait_for_requests(self, count: int, timeout: float = 30.0) -> None:
         """Until so many have come; a conversation that stalls is a test that fails."""
@@ -93,7 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
         return Request(self.path.partition("?")[0], headers, body)
 
     def _answer(self, api: Any, request: Request) -> None:
-        turn = self.model_server.next_turn(request)
+        number, turn = self.model_server.next_turn(request)
         match turn:
             case Refuse():
                 self._send_json(turn.status, api.error_body(turn), turn.headers)
@@ -101,7 +105,6 @@ class _Handler(BaseHTTPRequestHandler):
                 self.model_server.closing.wait()
             case Say() | Call():
                 self.model_server.closing.wait(turn.delay)
-                number = len(self.model_server.requests)
                 self._send_stream(b"".join(api.stream(turn, number, request.body.get("model", ""))))
 
     def _send_json(self, status: int, body: dict[str, Any], headers: Iterable[tuple[str, str]] = ()) -> None:

@@ -28,6 +28,8 @@ class Refuse(NamedTuple):
     kind: str = "api_error"
     message: str = "scripted error"
     headers: tuple[tuple[str, str], ...] = ()
+    fields: tuple[tuple[str, Any], ...] = ()
+    """More of what stands beside the message."""
 
 
 class Hang(NamedTuple):

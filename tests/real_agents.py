@@ -1,0 +1,125 @@
+"""The real programs of Claude Code and Codex, pointed at a model server on loopback.
+
+They come from the dependency group `real-agents`; where that could not be installed, their tests are skipped.
+A driver knows how to start its agent without a login, and what its tools are called.
+"""
+
+import importlib.util
+import subprocess
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from model_server.turns import Call
+
+WITHOUT = "not installed: pip install --no-deps --group real-agents"
+
+_NO_ASIDES = (
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+    "DISABLE_AUTOUPDATER",
+    "DISABLE_ERROR_REPORTING",
+    "DISABLE_TELEMETRY",
+)
+_CODEX_CONFIG = """\
+model = "scripted"
+model_provider = "loopback"
+
+[model_providers.loopback]
+name = "loopback"
+base_url = "{url}/v1"
+env_key = "LOOPBACK_KEY"
+wire_api = "responses"
+request_max_retries = 1
+stream_max_retries = 1
+
+[features]
+plugins = false
+apps = false
+"""
+
+
+class Driver(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def free_mode(self) -> str:
+        """The permission mode in which every tool may be used."""
+        ...
+
+    def program(self) -> Path | None: ...
+
+    def environment(self, url: str, home: Path) -> Mapping[str, str]: ...
+
+    def write(self, path: Path, text: str) -> Call: ...
+
+    def read(self, path: Path) -> Call: ...
+
+    def shell(self, command: str) -> Call: ...
+
+
+class ClaudeDriver(NamedTuple):
+    name: str = "claude"
+    free_mode: str = "bypassPermissions"
+
+    def program(self) -> Path | None:
+        return _bundled("claude_agent_sdk", "_bundled/claude")
+
+    def environment(self, url: str, home: Path) -> dict[str, str]:
+        quiet = dict.fromkeys(_NO_ASIDES, "1")
+        return {
+            **quiet,
+            "ANTHROPIC_BASE_URL": url,
+            "ANTHROPIC_API_KEY": "dummy",
+            "CLAUDE_CODE_MAX_RETRIES": "1",
+            "IS_SANDBOX": "1",
+        }
+
+    def write(self, path: Path, text: str) -> Call:
+        return Call("Write", {"file_path": str(path), "content": text})
+
+    def read(self, path: Path) -> Call:
+        return Call("Read", {"file_path": str(path)})
+
+    def shell(self, command: str) -> Call:
+        return Call("Bash", {"command": command})
+
+
+class CodexDriver(NamedTuple):
+    name: str = "codex"
+    free_mode: str = "danger-full-access"
+
+    def program(self) -> Path | None:
+        return _bundled("codex_cli_bin", "bin/codex")
+
+    def environment(self, url: str, home: Path) -> dict[str, str]:
+        directory = home / "codex"
+        directory.mkdir(exist_ok=True)
+        (directory / "config.toml").write_text(_CODEX_CONFIG.format(url=url))
+        return {"CODEX_HOME": str(directory), "LOOPBACK_KEY": "dummy"}
+
+    def write(self, path: Path, text: str) -> Call:
+        return self.shell(f"mkdir -p '{path.parent}' && printf '%s' '{text}' > '{path}'")
+
+    def read(self, path: Path) -> Call:
+        return self.shell(f"cat '{path}'")
+
+    def shell(self, command: str) -> Call:
+        return Call("exec_command", {"cmd": command})
+
+
+@lru_cache
+def version(program: Path) -> str:
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60, check=True)
+    return f"{program.name}: {said.stdout.strip()}"
+
+
+DRIVERS: tuple[Driver, ...] = (ClaudeDriver(), CodexDriver())
+
+
+def _bundled(package: str, path: str) -> Path | None:
+    """Looked up without importing it: its own dependencies are not installed."""
+    spec = importlib.util.find_spec(package)
+    places = (spec.submodule_search_locations or []) if spec else []
+    return next((found for place in places if (found := Path(place) / path).is_file()), None)
