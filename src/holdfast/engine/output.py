@@ -75,14 +75,17 @@ class Output:
                 self._tell(activity)
 
     def _tell(self, activity: Activity) -> None:
-        for text in readable(activity):
-            if not self._listener.plain:
-                self._log.write(f"{text}\n".encode())
-            if self._may_show():
-                self._show(text[:LONGEST_SHOWN])
+        shown = self._may_show()
+        if self._listener.plain and not shown:
+            return
+        lines = readable(activity)
+        if not self._listener.plain:
+            self._log.write("".join(f"{line}\n" for line in lines).encode())
+        for line in lines[: SHOWN_PER_SECOND if shown else 0]:
+            self._show(line[:LONGEST_SHOWN])
 
     def _may_show(self) -> bool:
-        """A screen is for people: past some lines a second the log is the place to look."""
+        """A screen is for people: past some activity in a second the log is the place to look."""
         second = int(clock.monotonic())
         if second != self._second:
             self._second, self._shown = second, 0
