@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from holdfast.errors import ConfigError
-from holdfast.model.fitting import accept, accept_text, expected
+from holdfast.model.fitting import accept, accept_text, shown, unfit
 from holdfast.model.policy import Commits, OnFailure, OnInterrupt, Policy
 from holdfast.model.settings import SETTINGS, Kind, Setting, Value
 from holdfast.model.spelling import nearest
@@ -40,10 +40,6 @@ class Config(NamedTuple):
     policy: Policy
     origin: dict[str, str]
     """Setting → where its value came from: `flag --agent`, `HOLDFAST_AGENT`, `holdfast.toml:3`, `default`."""
-
-    @property
-    def names_agent(self) -> bool:
-        return self.agent != "command" or bool(self.agent_cmd)
 
     @property
     def agent_in_words(self) -> str:
@@ -140,7 +136,7 @@ def _read_source(path: str, label: str, table: str) -> _Source | None:
     if settings is None:
         return None
     if not isinstance(settings, dict):
-        raise ConfigError(f"{label}: {table} is {_shown(settings)}", fix=f"make it a table: [{table}]")
+        raise ConfigError(f"{label}: {table} is {shown(settings)}", fix=f"make it a table: [{table}]")
     return _Source(label, text, table, settings, os.path.dirname(path))
 
 
@@ -196,7 +192,7 @@ def _given(source: _Source, key: str, found: object) -> _Given:
         raise _unknown_key(where, key)
     value = accept(setting, found)
     if value is None:
-        raise _unfit(f"{where}: {key}", setting, found)
+        raise unfit(f"{where}: {key}", setting, found)
     return _Given(_resolved(setting, value, source.base), where)
 
 
@@ -227,23 +223,6 @@ def _placed(key: str) -> str:
     if key in _TABLES:
         return f"[{key}]"
     return f"`{name}` in [{table}]" if table else f"`{name}`, above the first [table]"
-
-
-def _unfit(where: str, setting: Setting, found: object) -> ConfigError:
-    return ConfigError(f"{where} is {_shown(found)}", fix=f"it takes {expected(setting)}")
-
-
-def _shown(value: object) -> str:
-    match value:
-        case bool():
-            return str(value).lower()
-        case str():
-            return f'"{value}"' if len(value) < 60 else f'"{value[:57]}..."'
-        case dict():
-            return "a table"
-        case list():
-            return f"a list: {', '.join(map(_shown, value))}" if value else "an empty list"
-    return str(value)
 
 
 def _resolved(setting: Setting, value: Value, base: str) -> Value:
@@ -277,7 +256,7 @@ def _from_flags(flags: Mapping[str, object]) -> _Layer:
         elif found is not None:
             value = accept(setting, found)
             if value is None:
-                raise _unfit(setting.flag, setting, found)
+                raise unfit(setting.flag, setting, found)
             layer[setting.key] = _Given(value, f"flag {setting.flag}")
     return layer
 
@@ -285,7 +264,7 @@ def _from_flags(flags: Mapping[str, object]) -> _Layer:
 def _from_text(setting: Setting, text: str, name: str, origin: str) -> _Given:
     value = accept_text(setting, text)
     if value is None:
-        raise _unfit(name, setting, text)
+        raise unfit(name, setting, text)
     return _Given(_resolved(setting, value, os.getcwd()), origin)
 
 

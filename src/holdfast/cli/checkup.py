@@ -139,7 +139,7 @@ def _configuration(root: str, environ: Mapping[str, str]) -> Finding:
         config = load_config(root, environ, {})
     except ConfigError as error:
         return Finding("config", Level.FAIL, error.message, error.fix)
-    if not config.names_agent:
+    if config.agent == "command" and not config.agent_cmd:
         fix = "set agent in holdfast.toml (`holdfast init` writes one), or give --agent with each run"
         return Finding("config", Level.WARN, "valid, but it names no agent", fix)
     try:

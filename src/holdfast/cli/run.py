@@ -212,7 +212,7 @@ def _check_selection(plan: Plan, config: Config) -> None:
 
 
 def _require_agent(config: Config) -> None:
-    if not config.names_agent:
+    if config.agent == "command" and not config.agent_cmd:
         raise UsageError(
             "no agent is configured",
             fix="name one: holdfast run PLAN --agent claude (or codex, or any program: --agent-cmd CMD)\n"

@@ -1,5 +1,6 @@
-"""Which values fit a setting, whether they come from a TOML file or as text."""
+"""Which values fit a setting, whether they come from a TOML file or as text, and what to say of others."""
 
+from holdfast.errors import ConfigError
 from holdfast.model.settings import Kind, Setting, Value
 
 
@@ -61,6 +62,23 @@ def expected(setting: Setting) -> str:
         case Kind.PATH:
             return "the path of a file, as text"
     return "text"
+
+
+def unfit(where: str, setting: Setting, found: object) -> ConfigError:
+    return ConfigError(f"{where} is {shown(found)}", fix=f"it takes {expected(setting)}")
+
+
+def shown(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return f'"{value}"' if len(value) < 60 else f'"{value[:57]}..."'
+        case dict():
+            return "a table"
+        case list():
+            return f"a list: {', '.join(map(shown, value))}" if value else "an empty list"
+    return str(value)
 
 
 _SWITCHES = {
