@@ -16,6 +16,7 @@ from holdfast.agents.command import Command
 from holdfast.agents.plain import FINAL_BYTES, FINAL_LINES, TAIL_BYTES, PlainListener
 from holdfast.agents.scripted import Scripted
 from holdfast.model.plan import Status, Task
+from stand_ins import stand_in
 
 SHELL = {
     "good work": "echo hello > made.txt; echo SUGGESTED_COMMIT_MESSAGE: Make it; "
@@ -62,7 +63,7 @@ PLAYED = {
     "killed": "head -n 3 {finished}; kill -SEGV $$",
     "tells its surroundings": SHELL["tells its surroundings"],
 }
-"""A program that stands in for the real one and prints what that once printed."""
+"""What stands in for the real one does, and which recording it plays."""
 
 TASK = Task("1.2", "Make it", Status.PENDING, 3)
 
@@ -78,24 +79,13 @@ def scripted(behaviour: str, directory: Path) -> Agent:
 
 
 def claude(behaviour: str, directory: Path) -> Agent:
-    return Claude(Options(stand_in("claude", behaviour, directory)))
+    path = stand_in("claude", PLAYED[behaviour], directory, os.environ["PATH"])
+    return Claude(Options({"PATH": path}))
 
 
 def codex(behaviour: str, directory: Path) -> Agent:
-    return Codex(Options(stand_in("codex", behaviour, directory)))
-
-
-def stand_in(name: str, behaviour: str, directory: Path) -> dict[str, str]:
-    """The environment in which it is found."""
-    text = PLAYED[behaviour]
-    for recording in (Path(__file__).parent / "recorded" / name).iterdir():
-        events = directory / recording.name
-        events.write_text("".join(recording.read_text().splitlines(keepends=True)[1:]))
-        text = text.replace(f"{{{recording.stem}}}", f"'{events}'")
-    program = directory / name
-    program.write_text(f"#!/bin/sh\n{text}\n")
-    program.chmod(0o755)
-    return {"PATH": f"{directory}:{os.environ['PATH']}"}
+    path = stand_in("codex", PLAYED[behaviour], directory, os.environ["PATH"])
+    return Codex(Options({"PATH": path}))
 
 
 Build = Callable[[str, Path], Agent]
