@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+REAL_AGENTS := $(VENV)/.real-agents
 
 .PHONY: setup demo test test-crash bench lint clean
 
@@ -12,9 +13,13 @@ $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	touch $(STAMP)
+
+# The programs of real agents, some 300 MB: only the tests want them, and do without where they cannot be had.
+$(REAL_AGENTS): $(STAMP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --group real-agents 2>/dev/null \
 		|| echo "claude and codex cannot be installed here: the tests that drive them will be skipped"
-	touch $(STAMP)
+	touch $(REAL_AGENTS)
 
 demo: $(STAMP)
 	$(BIN)/holdfast demo
@@ -25,7 +30,7 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
+test: lint $(REAL_AGENTS)
 	$(BIN)/python -m pytest -n 2 -m "not crash"
 
 test-crash: $(STAMP)
