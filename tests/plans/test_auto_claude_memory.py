@@ -94,9 +94,9 @@ def test_after_finish_every_commit_is_the_one_git_has() -> None:
     # Somebody committed something else before c was built.
     document = AUTO.complete(document, done("c", 30, base="9" * 40))
     assert commits(document) == [("a", "a" * 40), ("b", "9" * 40), ("c", "")]
-    landed = {
-        name: done(name, second, commit=name * 40) for name, second in (("c", 30), ("a", 10), ("b", 20))
-    }
+    # By the clocks b came last; git says that it was c.
+    times = {"a": 10, "b": 40, "c": 30}
+    landed = {name: done(name, second, commit=name * 40) for name, second in times.items()}
     finished = AUTO.finish(document, landed)
     assert commits(finished) == [("a", "a" * 40), ("b", "b" * 40), ("c", "c" * 40)]
     assert last_good(finished) == "c" * 40

@@ -42,7 +42,6 @@ def with_landed(data: bytes, path: str, landed: Mapping[str, Completion], noun: 
     rows = [_Row(done.task, done.commit, done.at) for done in landed.values() if done.commit]
     if not rows:
         return data
-    rows.sort(key=lambda row: row.at)
     data = data or _new_commits(rows[-1].at)
     known = {row.task for row in _rows(read_commits(data, path))}
     hashes = {row.task: row.hash for row in rows if row.task in known}
