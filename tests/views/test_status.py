@@ -148,7 +148,13 @@ def test_the_same_is_there_for_programs() -> None:
     assert told["recovered"][0]["found"] == "a dirty tree"
     assert told["rescues"] == [rescue._asdict()]
     assert told["last_run"]["exit_code"] == 1
-    assert told["tasks"][2] == {"id": "1.3", "title": "Title 3", "status": "pending", "failed_attempts": 1}
+    assert told["tasks"][2] == {
+        "id": "1.3",
+        "title": "Title 3",
+        "status": "pending",
+        "failed_attempts": 1,
+        "criteria": [],
+    }
 
 
 def test_an_overview_knows_the_task_at_hand_and_what_went_wrong_elsewhere(tmp_path: Path) -> None:

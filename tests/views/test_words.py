@@ -7,6 +7,7 @@ from holdfast.model.events import (
     AgentSpoke,
     AttemptFailed,
     AttemptStarted,
+    CriterionReported,
     Event,
     GateFinished,
     Interrupted,
@@ -46,6 +47,11 @@ WORDS: list[tuple[Event, str]] = [
     (
         AgentEnded("1.2", 1, "timed_out", "took too long", 9, 60.0),
         "task 1.2: agent timed out with exit code 9: took too long after 1m 00s",
+    ),
+    (CriterionReported("1.2", 1, "It works", "met"), "task 1.2: criterion met: It works"),
+    (
+        CriterionReported("1.2", 1, "It is fast", "not met", "3 s"),
+        "task 1.2: criterion not met: 3 s: It is fast",
     ),
     (GateFinished("1.2", 1, "make test", True, 3.2), "task 1.2: gate make test passed (3s)"),
     (

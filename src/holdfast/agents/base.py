@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from holdfast.agents.activity import Activity
+from holdfast.agents.tags import Reported
 from holdfast.model.plan import Task
 
 
@@ -110,6 +111,8 @@ class Outcome(NamedTuple):
     """Everything that was read, from a cache or not."""
     tokens_out: int = 0
     session: str = ""
+    criteria: tuple[Reported, ...] = ()
+    """What it says about the acceptance criteria."""
 
 
 class Listener(Protocol):

@@ -10,7 +10,7 @@ from holdfast.agents import wire
 from holdfast.agents.base import Ending, Outcome, OutcomeKind
 from holdfast.agents.endings import by_claim, by_status, ended_by_force, ended_early
 from holdfast.agents.printable import one_line
-from holdfast.agents.tags import read_claim, suggested_message
+from holdfast.agents.tags import read_claim, read_criteria, suggested_message
 
 LOG_IN = "claude auth login (or set ANTHROPIC_API_KEY), then run the same command again"
 MOST_DENIALS = 10
@@ -73,6 +73,7 @@ def judged(facts: Facts, ending: Ending) -> Outcome:
         tokens_in=sum(wire.count(usage, key) for key in _TOKENS_READ),
         tokens_out=wire.count(usage, "output_tokens"),
         session=facts.session,
+        criteria=read_criteria(final),
     )
 
 

@@ -12,7 +12,7 @@ from holdfast.agents import wire
 from holdfast.agents.base import Ending, Outcome, OutcomeKind
 from holdfast.agents.endings import by_claim, by_status, ended_by_force, ended_early
 from holdfast.agents.printable import one_line
-from holdfast.agents.tags import read_claim, suggested_message
+from holdfast.agents.tags import read_claim, read_criteria, suggested_message
 
 LOG_IN = "codex login (or set the key its provider asks for), then run the same command again"
 
@@ -55,6 +55,7 @@ def judged(facts: Facts, ending: Ending, now: float) -> Outcome:
         tokens_in=wire.count(facts.usage, "input_tokens"),
         tokens_out=wire.count(facts.usage, "output_tokens"),
         session=facts.session,
+        criteria=read_criteria(facts.final),
     )
 
 

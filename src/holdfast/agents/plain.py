@@ -6,7 +6,7 @@ from holdfast.agents.activity import Activity, Said
 from holdfast.agents.base import Assignment, Ending, Outcome
 from holdfast.agents.endings import by_claim, ended_by_force
 from holdfast.agents.printable import last_bytes, printable
-from holdfast.agents.tags import read_claim, suggested_message
+from holdfast.agents.tags import read_claim, read_criteria, suggested_message
 
 FINAL_LINES = 200
 FINAL_BYTES = 64 * 1024
@@ -51,7 +51,8 @@ class PlainListener:
         claim = read_claim(final)
         kind, reason = ended_by_force(ending) or by_claim(ending.exit_code or 0, claim)
         note = claim.text if claim and claim.succeeded else ""
-        return Outcome(kind, reason, suggested_message(final), note, _tail(final))
+        message, criteria = suggested_message(final), read_criteria(final)
+        return Outcome(kind, reason, message, note, _tail(final), criteria=criteria)
 
 
 def _shown(line: bytes) -> str:

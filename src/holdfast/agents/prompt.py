@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.agents.printable import last_bytes, one_line, printable
-from holdfast.agents.tags import FAILURE_EXAMPLE, MESSAGE_KEYWORD, SUCCESS_EXAMPLE
+from holdfast.agents.tags import FAILURE_EXAMPLE, MESSAGE_KEYWORD, MET_EXAMPLE, SUCCESS_EXAMPLE, UNMET_EXAMPLE
 from holdfast.errors import ConfigError
 from holdfast.model.plan import Task
 
@@ -46,6 +46,8 @@ class PromptFacts(NamedTuple):
     """Paths with uncommitted changes that the agent will find."""
     gates: tuple[str, ...] = ()
     extra: str = ""
+    preamble: str = ""
+    """What holds for every task of the plan."""
 
 
 def render_prompt(facts: PromptFacts, override_dir: str, template: str = TASK) -> str:
@@ -76,6 +78,8 @@ def _names(facts: PromptFacts) -> dict[str, object]:
         "success_example": SUCCESS_EXAMPLE,
         "failure_example": FAILURE_EXAMPLE,
         "message_keyword": MESSAGE_KEYWORD,
+        "met_example": MET_EXAMPLE,
+        "unmet_example": UNMET_EXAMPLE,
     }
 
 

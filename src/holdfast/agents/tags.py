@@ -14,18 +14,39 @@ SUCCESS_EXAMPLE = "<SUCCESS>task implemented: what you did</SUCCESS>"
 FAILURE_EXAMPLE = "<FAILURE>why</FAILURE>"
 MESSAGE_KEYWORD = "SUGGESTED_COMMIT_MESSAGE:"
 
+MET_EXAMPLE = "CRITERION 1: met"
+UNMET_EXAMPLE = "CRITERION 2: not met: why"
+
 CLAIM_LIMIT = 2000
 MESSAGE_LIMIT = 8 * 1024
 
 _FENCE = re.compile(r"(`{3,}|~{3,})\s*[\w-]*$")
 _MESSAGE_END = re.compile(r"\s*<(SUCCESS|FAILURE)>|END_COMMIT_MESSAGE\s*$")
 # git takes blanks before the separator, any case, and other separators when configured to.
+_CRITERION = re.compile(
+    r"[ \t]*(?:[-*][ \t]+)?CRITERION (\d{1,4}):[ \t]*(met|not met)\b[:.]?(.*)", re.IGNORECASE
+)
 _OUR_TRAILER = re.compile(r"\s*holdfast-[\w-]*\s*[:=#]", re.IGNORECASE)
 
 
 class Claim(NamedTuple):
     succeeded: bool
     text: str
+
+
+class Reported(NamedTuple):
+    """What the agent says about one acceptance criterion."""
+
+    number: int
+    met: bool
+    note: str
+
+
+def read_criteria(final_message: str) -> tuple[Reported, ...]:
+    """The last word on each criterion it speaks of, by number."""
+    found = (_CRITERION.fullmatch(line) for line in printable(final_message).split("\n"))
+    spoken = [Reported(int(m[1]), m[2].lower() == "met", m[3].strip()[:CLAIM_LIMIT]) for m in found if m]
+    return tuple({reported.number: reported for reported in spoken}.values())
 
 
 def read_claim(final_message: str) -> Claim | None:

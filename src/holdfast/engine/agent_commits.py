@@ -21,6 +21,7 @@ from holdfast.engine.attempt import (
 )
 from holdfast.engine.begin import begin
 from holdfast.engine.commit import Rejected, Sealed, Staged
+from holdfast.engine.criteria import hear_criteria
 from holdfast.engine.flight import Flight
 from holdfast.engine.land import drop_helpers
 from holdfast.engine.observe import Sight, plan_at_tip
@@ -56,6 +57,7 @@ def _judge(site: Site, flight: Flight, this: Try, outcome: Outcome) -> Sealed | 
     if not outcome.success_note:
         return Failure("the agent ended without a <SUCCESS> tag", "End with the <SUCCESS> tag.", final=True)
     try:
+        hear_criteria(site, this, outcome)
         verify(site, flight, this)
     except Rejected as rejected:
         return work_refused(rejected, outcome)

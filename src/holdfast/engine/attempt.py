@@ -7,6 +7,7 @@ from holdfast.agents.base import Outcome, OutcomeKind
 from holdfast.engine import guard, rescue
 from holdfast.engine.agent_run import Try, run_agent
 from holdfast.engine.commit import Contents, Rejected, Sealed, prepare_index, seal
+from holdfast.engine.criteria import hear_criteria
 from holdfast.engine.flight import Flight, read_flight, write_flight
 from holdfast.engine.hooks import HookRun
 from holdfast.engine.landed import completion, landed_at
@@ -48,6 +49,7 @@ def attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure:
     if outcome.kind is not OutcomeKind.FINISHED:
         return agent_failed(outcome)
     try:
+        hear_criteria(site, this, outcome)
         verify(site, flight, this)
         return _seal(site, flight, this, outcome)
     except Rejected as rejected:
@@ -61,6 +63,7 @@ def attempt_without_commit(site: Site, flight: Flight, this: Try) -> Failure | N
     if outcome.kind is not OutcomeKind.FINISHED:
         return agent_failed(outcome)
     try:
+        hear_criteria(site, this, outcome)
         verify(site, flight, this)
     except Rejected as rejected:
         return work_refused(rejected, outcome)
@@ -235,17 +238,25 @@ def completed(site: Site, flight: Flight, this: Try) -> Document:
     """The plan as the task's commit will hold it."""
     now = clock.timestamp(clock.now())
     branch = site.branch.removeprefix("refs/heads/")
+    if not site.plan.dialect.keeps(site.plan.path):
+        done = Completion(this.task.id, now, flight.base, branch)
+        return site.plan.dialect.complete(this.plan, done)._replace(ignored=this.plan.ignored)
     attempts = site.attempts(this.task.id) or (Attempted(this.number, now, now),)
-    checked = bool(site.tools.gates(this.task))
-    done = Completion(this.task.id, now, flight.base, branch, attempts=attempts, checked=checked)
+    done = Completion(
+        task=this.task.id,
+        at=now,
+        base=flight.base,
+        branch=branch,
+        attempts=attempts,
+        criteria=attempts[-1].criteria,
+        checked=bool(site.tools.gates(this.task)),
+    )
     before = naming_the_last_commit(site, this.plan, flight.base)
     return site.plan.dialect.complete(before, done)._replace(ignored=this.plan.ignored)
 
 
 def naming_the_last_commit(site: Site, plan: Document, base: str) -> Document:
     """A commit cannot name itself, so a tool's own files name it in the commit that comes next."""
-    if not site.plan.dialect.keeps(site.plan.path):
-        return plan
     last = landed_at(site.git, site.plan.path, base)
     task = next((t for t in plan.plan.tasks if last and t.key == last.key), None)
     if last is None or task is None or task.status is not Status.COMPLETED:

@@ -2,8 +2,15 @@
 
 from collections.abc import Iterable
 
-from holdfast.model.events import AttemptFailed, AttemptStarted, Entry, Interrupted, TaskLanded
-from holdfast.plans.base import Attempted
+from holdfast.model.events import (
+    AttemptFailed,
+    AttemptStarted,
+    CriterionReported,
+    Entry,
+    Interrupted,
+    TaskLanded,
+)
+from holdfast.plans.base import Attempted, Criterion
 from holdfast.system.clock import timestamp
 
 
@@ -13,22 +20,25 @@ def attempts_made(entries: Iterable[Entry]) -> tuple[Attempted, ...]:
     attempts."""
     made: list[Attempted] = []
     started = last = None
+    criteria: list[Criterion] = []
     for entry in entries:
         last = entry
         match entry.event:
             case AttemptStarted():
-                started = entry
+                started, criteria = entry, []
+            case CriterionReported() as said:
+                criteria.append(Criterion(said.criterion, said.verdict == "met"))
             case AttemptFailed() as failure:
-                made.append(_attempted(failure.attempt, started or entry, entry, failure.reason))
+                made.append(_attempted(failure.attempt, started or entry, entry, failure.reason, criteria))
                 started = None
             case Interrupted():
                 started = None
             case TaskLanded():
                 made, started = [], None
     if started and last and isinstance(started.event, AttemptStarted):
-        made.append(_attempted(started.event.attempt, started, last, ""))
+        made.append(_attempted(started.event.attempt, started, last, "", criteria))
     return tuple(made)
 
 
-def _attempted(number: int, started: Entry, ended: Entry, error: str) -> Attempted:
-    return Attempted(number, timestamp(started.at), timestamp(ended.at), error)
+def _attempted(number: int, started: Entry, ended: Entry, error: str, criteria: list[Criterion]) -> Attempted:
+    return Attempted(number, timestamp(started.at), timestamp(ended.at), error, tuple(criteria))

@@ -71,4 +71,12 @@ def _landed(trailers: dict[str, str], commit: str, base: str, seconds: int) -> L
 def completion(landed: Landed, task: str, branch: str, attempts: tuple[Attempted, ...]) -> Completion:
     """As far as git knows: of the attempts only the last, unless the journal has told more."""
     known = attempts or (Attempted(landed.attempt, landed.at, landed.at),)
-    return Completion(task, landed.at, landed.base, branch, attempts=known, commit=landed.commit)
+    return Completion(
+        task,
+        landed.at,
+        landed.base,
+        branch,
+        attempts=known,
+        criteria=known[-1].criteria,
+        commit=landed.commit,
+    )

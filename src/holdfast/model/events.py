@@ -95,6 +95,17 @@ class GateFinished(NamedTuple):
     output: str = ""
 
 
+class CriterionReported(NamedTuple):
+    """What the agent says about one acceptance criterion of its task."""
+
+    task: str
+    attempt: int
+    criterion: str
+    verdict: str
+    """`met`, `not met` or `not said`."""
+    note: str = ""
+
+
 class AttemptFailed(NamedTuple):
     task: str
     attempt: int
@@ -150,6 +161,7 @@ Event = (
     | AgentSpoke
     | AgentEnded
     | GateFinished
+    | CriterionReported
     | AttemptFailed
     | TaskLanded
     | TaskFailed
@@ -167,6 +179,7 @@ STORED: dict[str, type[Event]] = {
     "agent_session": AgentSession,
     "agent_ended": AgentEnded,
     "gate_finished": GateFinished,
+    "criterion_reported": CriterionReported,
     "attempt_failed": AttemptFailed,
     "task_landed": TaskLanded,
     "task_failed": TaskFailed,

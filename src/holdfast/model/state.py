@@ -10,6 +10,7 @@ from holdfast.model.events import (
     AgentEnded,
     AttemptFailed,
     AttemptStarted,
+    CriterionReported,
     Entry,
     Event,
     Interrupted,
@@ -28,6 +29,7 @@ SUMMARY_KINDS = (
     "run_started",
     "recovered",
     "rescued",
+    "criterion_reported",
     "attempt_failed",
     "task_failed",
     "task_changed",
@@ -51,6 +53,8 @@ class TaskHistory(NamedTuple):
     """Why the task was given up, "" when it was not or has been taken up again."""
     agent_seconds: float = 0.0
     under_way: Dated[AttemptStarted] | None = None
+    criteria: tuple[CriterionReported, ...] = ()
+    """The last word on each acceptance criterion."""
 
     @property
     def attempts(self) -> int:
@@ -105,6 +109,9 @@ def told(history: TaskHistory, event: Event, at: float) -> TaskHistory:
             return history._replace(under_way=Dated(at, event), failed="")
         case AgentEnded():
             return history._replace(agent_seconds=history.agent_seconds + event.seconds)
+        case CriterionReported():
+            others = tuple(said for said in history.criteria if said.criterion != event.criterion)
+            return history._replace(criteria=(*others, event))
         case AttemptFailed():
             return history._replace(failures=(*history.failures, event), under_way=None)
         case Interrupted():
@@ -115,7 +122,7 @@ def told(history: TaskHistory, event: Event, at: float) -> TaskHistory:
         case TaskChanged(action="retry"):
             return _counted_anew(history)
         case TaskLanded() | TaskChanged():
-            return TaskHistory(agent_seconds=history.agent_seconds)
+            return TaskHistory(agent_seconds=history.agent_seconds, criteria=history.criteria)
     return history
 
 
@@ -126,7 +133,9 @@ def _tell_task(tasks: dict[str, TaskHistory], event: Event, at: float) -> None:
 
 
 def _counted_anew(history: TaskHistory) -> TaskHistory:
-    return TaskHistory(earlier_feedback=history.feedback, agent_seconds=history.agent_seconds)
+    return TaskHistory(
+        earlier_feedback=history.feedback, agent_seconds=history.agent_seconds, criteria=history.criteria
+    )
 
 
 def _nothing_under_way(tasks: dict[str, TaskHistory]) -> None:

@@ -43,6 +43,8 @@ class Attempted(NamedTuple):
     ended: str
     error: str = ""
     """Why it failed; "" for the one that held."""
+    criteria: tuple[Criterion, ...] = ()
+    """What the agent said of the acceptance criteria."""
 
 
 class Completion(NamedTuple):

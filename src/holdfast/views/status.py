@@ -90,6 +90,7 @@ def status_lines(
         _window(progress, state, facts, width, paint),
         [paint(shorten(f"policy: {c.name} = {c.value} ({c.origin})", width), _DIM) for c in facts.policies],
         _failures(_failed(plan, state), facts, width, paint),
+        _criteria(plan, state, width, paint),
         _recoveries(state, width, clock, paint),
         _rescues(facts, width, paint),
         [paint(shorten(plain(problem), 300), _YELLOW) for problem in facts.problems[:_NEWEST]],
@@ -127,6 +128,10 @@ def _task_json(task: Task, state: State) -> dict[str, object]:
         "title": task.title,
         "status": task.status.value,
         "failed_attempts": state.task(task.id).attempts,
+        "criteria": [
+            {"criterion": said.criterion, "verdict": said.verdict, "note": said.note}
+            for said in state.task(task.id).criteria
+        ],
     }
 
 
@@ -135,6 +140,17 @@ def _failed(plan: Plan, state: State) -> list[Failure]:
     reasons = ((task, state.task(task.id).failed) for task in plan.tasks if not task.status.settled)
     marked = "marked as failed in the plan"
     return [Failure(t, reason or marked) for t, reason in reasons if reason or t.status is Status.FAILED]
+
+
+def _criteria(plan: Plan, state: State, width: int, paint: "_Paint") -> list[str]:
+    """What agents said of acceptance criteria: how many they call met, and the newest that they do not."""
+    said = [event for task in plan.tasks for event in state.task(task.id).criteria]
+    if not said:
+        return []
+    others = [event for event in said if event.verdict != "met"]
+    lines = [f"criteria: {len(said) - len(others)} of {len(said)} reported met"]
+    lines += [f"  {event.task}: {event.verdict}: {event.criterion}" for event in others[-_NEWEST:]]
+    return [paint(shorten(plain(line), width), _YELLOW if others else _DIM) for line in lines]
 
 
 _Paint = Callable[[str, str], str]

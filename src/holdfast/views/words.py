@@ -6,6 +6,7 @@ from holdfast.model.events import (
     AgentSpoke,
     AttemptFailed,
     AttemptStarted,
+    CriterionReported,
     Event,
     GateFinished,
     Interrupted,
@@ -67,6 +68,8 @@ def _about_task(event: Event) -> str:
             return f"{_task(event.task)}{_agent_ended(event)} {took}"
         case AgentSession():
             return f"{_task(event.task)}agent session {event.session}"
+        case CriterionReported():
+            return f"{_task(event.task)}criterion {_with(event.verdict, event.note)}: {event.criterion}"
         case GateFinished():
             verdict = "passed" if event.passed else _with("refused", last_line(event.output))
             return f"{_task(event.task)}gate {event.gate} {verdict} ({duration(event.seconds)})"
