@@ -151,3 +151,21 @@ def _commits(repo: Repo) -> dict[str, str]:
     log = repo.git("log", "--reverse", "--format=%(trailers:key=Ticket,valueonly,separator=%x2C) %H")
     rows = [line.split() for line in log.split("\n")]
     return {row[0]: row[1] for row in rows if len(row) == 2}
+
+
+def test_a_state_file_that_contradicts_git_is_refused_with_every_contradiction(repo: Repo, cli: Cli) -> None:
+    shop = _shop(repo, EPIC)
+    start = shop.git("rev-parse", "HEAD")
+    _finished(shop, _run(cli))
+    done = (shop.path / STATE).read_bytes()
+    shop.git("branch", "elsewhere")
+    shop.git("reset", "--hard", start)
+    lost = done.replace(shop.git("rev-parse", "elsewhere~3").encode(), b"1" * 40)
+    shop.write(STATE, lost.decode())
+    shop.commit("A state file from elsewhere")
+    result = _run(cli)
+    assert result.code == 3
+    assert "1" * 40 in result.err and "does not exist" in result.err
+    assert result.err.count("is done by commit") == 4
+    assert "--force-new" in result.err
+    assert (shop.path / STATE).read_bytes() == lost

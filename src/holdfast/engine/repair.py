@@ -7,6 +7,7 @@ from holdfast.engine import guard, refuse, rescue
 from holdfast.engine.agent_commits import agents_commit, ask_to_commit
 from holdfast.engine.attempt import put_plan_back
 from holdfast.engine.begin import begin, pin_base
+from holdfast.engine.claims import require_agreement
 from holdfast.engine.commit import prepare_index
 from holdfast.engine.flight import Flight, set_aside_flight, write_flight
 from holdfast.engine.land import drop_helpers, finish, publish
@@ -70,6 +71,7 @@ def _begin(site: Site, sight: Sight) -> Standing | None:
             f"another git process is at work here, or died: {', '.join(locks)}",
             fix="let it finish; if no git process is left, remove the file and run again",
         )
+    require_agreement(site, sight.at_tip, sight.tip)
     recovered = site.plan.dialect.recover(sight.at_tip)
     if recovered.files != sight.at_tip.files:
         message = f"[holdfast] Reset interrupted tasks: {site.plan.name}"
