@@ -3,6 +3,9 @@
 A message says what was being done, what was found, and (in `fix`) the next thing to type.
 """
 
+import errno
+import os
+
 
 class HoldfastError(Exception):
     exit_code = 1
@@ -87,9 +90,42 @@ class Interrupted(HoldfastError):
         self.exit_code = 128 + signal_number
 
 
+class MachineTrouble(HoldfastError):
+    """A full disk, a missing permission: nothing that the plan, the agent or this program could mend."""
+
+
 class GitError(HoldfastError):
     """A git call that should have worked did not."""
 
     def __init__(self, message: str, *, stderr: str = "", fix: str = "") -> None:
         super().__init__(message, fix=fix)
         self.stderr = stderr
+
+    @property
+    def is_the_disks(self) -> bool:
+        """git's own words are all there is to tell it by."""
+        return any(os.strerror(number) in self.stderr for number in _OF_THE_DISK)
+
+
+AGAIN = "then run the same command again: it goes on from here"
+_OF_THE_DISK = {
+    errno.ENOSPC: "make room on the disk",
+    errno.EDQUOT: "make room in your quota",
+    errno.EIO: "see to the disk (dmesg may tell more)",
+    errno.EROFS: "make the file system writable",
+}
+_REMEDIES = _OF_THE_DISK | {
+    errno.EACCES: "make it writable for yourself",
+    errno.EPERM: "make it writable for yourself",
+    errno.EMFILE: "allow more open files (ulimit -n)",
+    errno.ENFILE: "close other programs: the system has too many files open",
+}
+
+
+def machine_trouble(error: OSError) -> MachineTrouble | None:
+    """None for an error that only a mistake in the program can have led to."""
+    remedy = _REMEDIES.get(error.errno or 0)
+    if remedy is None:
+        return None
+    where = f": {error.filename}" if error.filename else ""
+    return MachineTrouble(f"a file operation failed: {error.strerror}{where}", fix=f"{remedy}, {AGAIN}")

@@ -113,6 +113,18 @@ def test_an_interrupt_outside_a_run_exits_130(repo: Repo) -> None:
     assert with_command(repo, "raise KeyboardInterrupt") == (130, "", "holdfast: interrupted\n")
 
 
+def test_a_full_disk_is_words_and_a_fix_not_a_bug(repo: Repo) -> None:
+    result = with_command(repo, "import errno; raise OSError(errno.ENOSPC, 'No space left on device', '/x')")
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith(
+        "holdfast: a file operation failed: No space left on device: /x\n  fix: make"
+    )
+
+
+def test_an_error_that_only_a_mistake_can_lead_to_is_a_bug(repo: Repo) -> None:
+    assert with_command(repo, "open('/no/such/file')").code == 70
+
+
 def test_a_bug_becomes_a_report_in_the_state_directory(repo: Repo) -> None:
     state = repo.path / ".git" / "holdfast"
     state.mkdir()

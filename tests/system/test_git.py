@@ -72,3 +72,21 @@ def test_a_bare_repository_is_refused_as_such(repo: Repo) -> None:
     repo.git("clone", "--quiet", "--bare", ".", "../bare")
     with pytest.raises(Refused, match="bare"):
         find_repository(str(repo.path.parent / "bare"))
+
+
+def test_a_failure_ends_with_gits_last_words_and_what_to_do(repo: Repo) -> None:
+    with pytest.raises(GitError) as failed:
+        find_repository(str(repo.path)).run("update-ref", "refs/heads/x", "0" * 39 + "1")
+    assert failed.value.message.startswith("git update-ref failed (128): fatal: update_ref failed")
+    assert "deprecated" not in failed.value.stderr
+    assert "run the same command again" in failed.value.fix
+
+
+def test_a_damaged_object_reads_as_one_that_is_not_there(repo: Repo) -> None:
+    name = repo.git("rev-parse", "HEAD:README.md")
+    path = repo.path / ".git/objects" / name[:2] / name[2:]
+    path.chmod(0o644)
+    path.write_bytes(b"")
+    repo.write("other", "whole\n")
+    repo.git("add", "other")
+    assert find_repository(str(repo.path)).objects([":README.md", ":other"]) == [None, b"whole\n"]

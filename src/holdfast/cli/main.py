@@ -7,7 +7,7 @@
 import sys
 
 from holdfast import __version__
-from holdfast.errors import GitError, HoldfastError, UsageError
+from holdfast.errors import GitError, HoldfastError, UsageError, machine_trouble
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,6 +67,9 @@ def main(argv: list[str] | None = None) -> int:
         return _explain(error)
     except BrokenPipeError:
         return _hang_up(BROKEN_PIPE_CODE)
+    except OSError as error:
+        trouble = machine_trouble(error)
+        return _explain(trouble) if trouble else _report_crash(error, words)
     except KeyboardInterrupt:
         sys.stderr.write("holdfast: interrupted\n")
         return INTERRUPT_CODE
@@ -164,7 +167,7 @@ def _hang_up(code: int) -> int:
 def _explain(error: HoldfastError) -> int:
     lines = [f"holdfast: {error.message}"]
     if isinstance(error, GitError):
-        lines += [f"  git: {line}" for line in error.stderr.splitlines()]
+        lines += [f"  git: {line}" for line in error.stderr.splitlines() if line not in error.message]
     for number, line in enumerate(error.fix.splitlines()):
         lines.append(f"  {'fix: ' if number == 0 else '     '}{line}")
     sys.stderr.write("\n".join(lines) + "\n")

@@ -1,6 +1,7 @@
 """`holdfast run`: start or resume a plan, the same command for both."""
 
 import argparse
+import contextlib
 import os
 import shlex
 import sys
@@ -16,7 +17,7 @@ from holdfast.engine.run import run
 from holdfast.engine.schedule import find_task, next_task, waiting_for
 from holdfast.engine.site import Site
 from holdfast.engine.source import in_tree, plan_at, plan_in_tree
-from holdfast.errors import HoldfastError, Refused, TaskFailure, UsageError
+from holdfast.errors import HoldfastError, Refused, TaskFailure, UsageError, machine_trouble
 from holdfast.model.events import RunEnded, RunStarted
 from holdfast.model.plan import Document, Plan, Status
 from holdfast.model.state import State
@@ -143,10 +144,20 @@ def _run(site: Site, history: State, plan: Plan, config: Config) -> int:
         plan = run(site, history)
         _require_done(plan, config)
     except HoldfastError as error:
-        _end(site, began, error.exit_code, error.message.splitlines()[0])
+        _end_badly(site, began, error)
+        raise
+    except OSError as error:
+        if trouble := machine_trouble(error):
+            _end_badly(site, began, trouble)
         raise
     _end(site, began, 0, _outcome(plan, config, settled))
     return 0
+
+
+def _end_badly(site: Site, began: float, error: HoldfastError) -> None:
+    """What goes wrong while we say so must not take the place of what we have to say."""
+    with contextlib.suppress(HoldfastError, OSError):
+        _end(site, began, error.exit_code, error.message.splitlines()[0])
 
 
 def _end(site: Site, began: float, code: int, reason: str) -> None:

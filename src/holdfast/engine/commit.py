@@ -152,6 +152,8 @@ def _stage(site: Site, contents: Contents, ours: dict[str, str]) -> Staged:
         except GitKilled:
             raise
         except GitError as error:
+            if error.is_the_disks:
+                raise  # another attempt of the agent would not help
             words = error.stderr or error.message
             raise Rejected("git cannot add the changes", f"`git add --all` failed:\n{words}") from error
     staged = _with_plan(site, contents, ours, {})

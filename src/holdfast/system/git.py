@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from holdfast.errors import GitError, Refused, UsageError
+from holdfast.errors import AGAIN, GitError, Refused, UsageError
 from holdfast.system import faults, files
 from holdfast.system.process import capture
 
@@ -40,6 +40,8 @@ _MISLEADING = (
     "GIT_EXTERNAL_DIFF",
     "GIT_TRACE",
 )
+
+_FIX = f"mend what git complains of (room on the disk? a permission?), {AGAIN}"
 
 ABSENT = ""
 """As the old value of a ref: it must not exist yet."""
@@ -120,10 +122,11 @@ class Git:
         argv = ["git", "-C", self.root, "--no-optional-locks", *_OPTIONS, *arguments]
         done = capture(argv, env=environment, stdin=stdin, own_group=not terminal)
         if done.code < 0:
-            raise GitKilled(f"git {arguments[0]} was killed by signal {-done.code}")
+            raise GitKilled(f"git {arguments[0]} was killed by signal {-done.code}", fix=_FIX)
         if done.code not in expect:
-            words = done.err.decode("utf-8", "replace").strip()
-            raise GitError(f"git {arguments[0]} failed ({done.code}): {words}", stderr=words)
+            words = _words(done.err)
+            last = words.rpartition("\n")[2]
+            raise GitError(f"git {arguments[0]} failed ({done.code}): {last}", stderr=words, fix=_FIX)
         return done.code, done.out
 
     def text(self, *arguments: str, expect: tuple[int, ...] = (0,), index: str = "") -> str:
@@ -147,12 +150,13 @@ class Git:
         return out if code == 0 else None
 
     def objects(self, names: Sequence[str]) -> list[bytes | None]:
-        """The contents of several objects by one call, None for what is not there.
+        """The contents of several objects by one call, None for what is not there or is damaged.
 
         A name with a newline cannot be asked for in this way and counts as not there.
         """
         asked = b"".join(b"\n" if "\n" in name else os.fsencode(name) + b"\n" for name in names)
-        return list(_parse_batch(self.run("cat-file", "--batch", stdin=asked)))
+        code, answer = self.answer("cat-file", "--batch", stdin=asked, expect=(0, 128))
+        return list(_parse_batch(answer)) if code == 0 else [self.blob(name) for name in names]
 
     def entry(self, commit: str, path: str) -> tuple[str, str] | None:
         """(mode, blob) of a path in a commit."""
@@ -273,6 +277,12 @@ def find_repository(path: str) -> Git:
             fix="cd into the repository, or make one: git init && git add -A && git commit -m 'Start'",
         )
     return Git(lines[3], lines[1], lines[2])
+
+
+def _words(stderr: bytes) -> str:
+    """What git said, without its remark on a setting that only older ones need."""
+    lines = stderr.decode("utf-8", "replace").strip().splitlines()
+    return "\n".join(line for line in lines if "core.fsyncObjectFiles is deprecated" not in line)
 
 
 def _environment() -> dict[str, str]:
