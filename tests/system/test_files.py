@@ -3,7 +3,9 @@
 import os
 from pathlib import Path
 
-from holdfast.system.files import flush, read_if_there, remove_durably, write_durably
+import pytest
+
+from holdfast.system.files import flush, flush_file_systems, read_if_there, remove_durably, write_durably
 
 
 def test_a_file_is_replaced_whole_and_keeps_its_mode(tmp_path: Path) -> None:
@@ -30,3 +32,9 @@ def test_flushing_copes_with_links_pipes_and_what_is_gone(tmp_path: Path) -> Non
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "directory").mkdir()
     flush(str(tmp_path), ["link", "pipe", "directory", "gone", "gone/below"])
+
+
+def test_whole_file_systems_are_flushed_by_any_of_their_directories(tmp_path: Path) -> None:
+    flush_file_systems(str(tmp_path), str(tmp_path), "/dev")
+    with pytest.raises(FileNotFoundError):
+        flush_file_systems(str(tmp_path / "nowhere"))

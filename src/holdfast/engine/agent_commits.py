@@ -109,7 +109,7 @@ def ask_to_commit(site: Site, sight: Sight, task: Task) -> None:
     for number in range(1, ASKED + 1):
         made = _ask(site, flight, sight, task, number)
         if made:
-            files.flush_everything()
+            files.flush_file_systems(site.git.root, site.git.common_dir)
             drop_helpers(site)
             site.record(Noticed("Recovery commit successful.", task.id))
             site.record(TaskLanded(task.id, task.title, made.commit, number, 0.0))

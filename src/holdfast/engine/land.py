@@ -29,7 +29,7 @@ class Around(NamedTuple):
 
 def land(site: Site, flight: Flight, sealed: Sealed) -> None:
     if sealed.landed:
-        files.flush_everything()
+        files.flush_file_systems(site.git.root, site.git.common_dir)
         drop_helpers(site)
         return
     files.flush(site.git.root, (change.path for change in sealed.changes))

@@ -140,7 +140,7 @@ def _accept(site: Site, sight: Sight) -> None:
     if isinstance(made, str):
         _put_branch_back(site, sight)
         return
-    files.flush_everything()
+    files.flush_file_systems(site.git.root, site.git.common_dir)
     drop_helpers(site)
     found = "the agent's own commit, made before the run died"
     site.record(Recovered(found, "kept it", flight.task))

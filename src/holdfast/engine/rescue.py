@@ -81,6 +81,7 @@ def restore_start(workspace: Workspace, base: str) -> None:
     git.run("clean", "-f", "-d", "-q")
     for path in git.dirt().untracked:
         _set_aside(workspace, path)
+    files.flush_file_systems(workspace.root)  # torn by a power cut the files would pass for the user's edits
     faults.point("restore.after")
 
 
@@ -123,7 +124,7 @@ def _write_tree(git: Git, scratch: str, sight: Sight) -> str:
     git.set_entries(index, sorted(rows, key=lambda row: os.fsencode(row[2])))
     tree = git.write_tree(index)
     if many:
-        files.flush_everything()
+        files.flush_file_systems(git.common_dir)
     return tree
 
 

@@ -79,7 +79,7 @@ def flush(root: str, paths: Iterable[str]) -> None:
     """
     wanted = list(paths)
     if len(wanted) > MANY_FILES:
-        flush_everything()
+        flush_file_systems(root)
         return
     directories = set()
     for path in wanted:
@@ -91,9 +91,24 @@ def flush(root: str, paths: Iterable[str]) -> None:
             fsync_directory(directory)
 
 
-def flush_everything() -> None:
-    """For what others wrote and we cannot name, such as the objects of a commit the agent made."""
-    os.sync()
+def flush_file_systems(*directories: str) -> None:
+    """All of them, for what others wrote and we cannot name, such as the objects of a commit the agent made.
+
+    Not the whole machine's where that can be helped: somebody else may be writing gigabytes to another disk.
+    """
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not hasattr(libc, "syncfs"):
+        os.sync()
+        return
+    for directory in {os.stat(directory).st_dev: directory for directory in directories}.values():
+        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            if libc.syncfs(fd):
+                raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), directory)
+        finally:
+            os.close(fd)
 
 
 def _fsync_file(path: str) -> None:
