@@ -13,7 +13,7 @@ from holdfast.errors import AgentUnavailable
 from holdfast.model.events import AgentEnded, AgentSession, AgentSpoke, AttemptStarted, Noticed
 from holdfast.model.plan import Document, Status, Task
 from holdfast.model.policy import Commits
-from holdfast.system import clock, faults
+from holdfast.system import clock, faults, objects
 from holdfast.system.leftovers import TOKEN_VARIABLE
 from holdfast.system.process import Ended, Limits, Program, Unstartable, supervise
 
@@ -52,7 +52,8 @@ def run_agent(site: Site, flight: Flight, this: Try, template: str = "") -> Outc
     faults.point("agent.before")
     with _output(site, this, path, listener, invocation.session) as output:
         try:
-            ended = supervise(program, limits, site.stops, output.heard)
+            with objects.made_durable(site.git.common_dir):
+                ended = supervise(program, limits, site.stops, output.heard)
         except Unstartable as error:
             raise AgentUnavailable(error.message, fix="check --agent-cmd, or run: holdfast doctor") from error
     faults.point("agent.after")

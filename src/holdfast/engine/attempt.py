@@ -20,7 +20,7 @@ from holdfast.gates.base import Inspection
 from holdfast.model.events import GateFinished, Noticed, Rescued
 from holdfast.model.plan import Document, Status
 from holdfast.plans.base import Attempted, Completion
-from holdfast.system import clock, faults, files
+from holdfast.system import clock, faults, files, objects
 from holdfast.system.git import Change, RefMoved
 from holdfast.system.leftovers import TOKEN_VARIABLE
 
@@ -197,7 +197,8 @@ def verify(site: Site, flight: Flight, this: Try) -> None:
         timeout = site.policy.gate_timeout
         inspection = Inspection(site.git.root, this.task, environment, timeout, site.stops, site.lock)
         faults.point("gate.before")
-        verdict = gate.check(inspection)
+        with objects.made_durable(site.git.common_dir):
+            verdict = gate.check(inspection)
         if site.stops.requested:
             raise stopped(site, "while the gates ran")
         site.record(

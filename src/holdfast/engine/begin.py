@@ -26,6 +26,7 @@ def begin(site: Site, task: Task, plan: Document, base: str, attempt: int) -> Fl
         attempt=attempt,
         protected=protected_files(site.git) if attempt else {},
         ignored={path: in_tree(site.git.root, path) for path in plan.ignored},
+        began=clock.now(),
     )
     pin_base(site, base)
     write_flight(site.workspace.tree_state, flight)

@@ -23,6 +23,8 @@ class Flight(NamedTuple):
     """Files of the repository's own (config, hooks…) as they were, by path below the common directory."""
     ignored: dict[str, bytes | None] = {}  # noqa: RUF012
     """Files of the plan that git ignores, as they were, by path from the repository's root."""
+    began: float = 0.0
+    """When: whatever is older than this was not made by anything of this record."""
 
     @property
     def by_hand(self) -> bool:
@@ -72,13 +74,13 @@ def set_aside_flight(damaged: Damaged) -> str:
 def _parse(body: dict[str, object]) -> Flight:
     if body["version"] != 1:
         raise ValueError(f"version {body['version']}, expected 1")
-    others = ("attempt", "protected", "ignored")
+    others = ("attempt", "protected", "ignored", "began")
     words = {name: _word(body[name]) for name in Flight._fields if name not in others}
-    attempt = body["attempt"]
-    if not isinstance(attempt, int):
-        raise ValueError(f"attempt is {attempt!r}")
+    attempt, began = body["attempt"], body.get("began", 0.0)
+    if not isinstance(attempt, int) or not isinstance(began, float):
+        raise ValueError(f"attempt is {attempt!r}, began at {began!r}")
     protected, ignored = _unpacked(body["protected"]), _unpacked(body.get("ignored", {}))
-    return Flight(**words, attempt=attempt, protected=protected, ignored=ignored)
+    return Flight(**words, attempt=attempt, protected=protected, ignored=ignored, began=began)
 
 
 def _packed(kept: dict[str, bytes | None]) -> dict[str, str | None]:

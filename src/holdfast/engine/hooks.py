@@ -4,6 +4,7 @@ import os
 from typing import NamedTuple
 
 from holdfast.engine.site import Site, stopped
+from holdfast.system import objects
 from holdfast.system.leftovers import TOKEN_VARIABLE
 from holdfast.system.process import Limits, Program, Unstartable, supervise
 from holdfast.system.text import Tail
@@ -26,7 +27,8 @@ def run_hook(site: Site, token: str, name: str, *arguments: str) -> HookRun | No
 
     def start(argv: tuple[str, ...]) -> HookRun:
         program = Program(argv, site.git.root, _environment(site, token), lock=site.lock)
-        ended = supervise(program, limits, site.stops, lambda stream, chunk: said.add(chunk))
+        with objects.made_durable(site.git.common_dir):
+            ended = supervise(program, limits, site.stops, lambda stream, chunk: said.add(chunk))
         if ended.why == "stopped":
             raise stopped(site, f"while the {name} hook ran")
         late = f"\n(killed: not finished after {limits.timeout:.0f} s)" if ended.why else ""

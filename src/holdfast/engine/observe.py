@@ -12,7 +12,7 @@ from holdfast.errors import PlanError
 from holdfast.model.plan import Document, Plan, Status, Task
 from holdfast.model.policy import Commits
 from holdfast.plans.base import Dialect
-from holdfast.system import clock, git
+from holdfast.system import clock, git, reflog
 from holdfast.system.git import Git
 
 AGENT_ACTION = "holdfast-agent"
@@ -122,14 +122,21 @@ def _classify_tip(git: Git, flight: Flight | None, tip: str) -> Tip:
 
 
 def moved_by_agent_alone(git: Git, flight: Flight) -> bool:
-    """Does every reflog entry since the base bear the agent's mark? Without a reflog we must believe so."""
-    listing = git.text("reflog", "show", "--format=%H %gs", "-n", "200", flight.branch, "--", expect=(0, 128))
-    for row in listing.splitlines():
-        commit, _, action = row.partition(" ")
-        if commit == flight.base:
+    """Does every reflog entry since the base bear the agent's mark?
+
+    Without a reflog, or with one that a power cut has torn off before the tip, we must believe so.
+    """
+    moves = tuple(reflog.moves(git, flight.branch))
+    if moves and moves[0].new != git.resolve(flight.branch):
+        return True
+    for move in moves:
+        if move.new == flight.base:
             return True
-        if action and not action.startswith(AGENT_ACTION):  # `git update-ref` leaves no words at all
+        # `git update-ref` leaves no words at all
+        if move.action and not move.action.startswith(AGENT_ACTION):
             return False
+        if move.old == flight.base:
+            return True
     return True
 
 

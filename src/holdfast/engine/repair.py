@@ -15,6 +15,7 @@ from holdfast.engine.marks import commit_edit, commit_plan, commit_state
 from holdfast.engine.observe import Sight, landed_task, look, plan_at_tip, same_task
 from holdfast.engine.recover import Action, Record, decide
 from holdfast.engine.site import Site
+from holdfast.engine.torn import settle_objects
 from holdfast.errors import Refused
 from holdfast.model.events import Noticed, Recovered, Rescued, TaskLanded
 from holdfast.model.plan import Document, Task
@@ -38,6 +39,7 @@ class Standing(NamedTuple):
 
 def recover(site: Site) -> Standing:
     """Until nothing that an earlier run left stands in the way, or somebody has to decide."""
+    settle_objects(site)
     for _ in range(MOST_REPAIRS):
         sight = look(site)
         _clear_locks(site, sight)
