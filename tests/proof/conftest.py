@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from proof import disk
 from proof.sweep import Tally, Verdict
 
 Settle = Callable[[str, str, list[Verdict]], None]
@@ -16,7 +17,10 @@ def arena() -> Iterator[Path]:
     """In memory where there is such a place: a sweep asks for the disk some hundred thousand times."""
     memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
     with tempfile.TemporaryDirectory(prefix="sweep-", dir=memory) as directory:
-        yield Path(directory)
+        try:
+            yield Path(directory)
+        finally:
+            disk.eject(Path(directory))
 
 
 @pytest.fixture

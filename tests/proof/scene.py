@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from invariants import AGENT, Expectation, belongings
+from proof import disk
 from scratch import HOLDFAST, Repo, Result, hermetic_environment, run, scratch_repo
 
 PLAN = "# Plan\n\n- [ ] First thing\n- [ ] Second thing\n"
@@ -23,9 +24,20 @@ COMMITTING = AGENT.replace(
     'git commit -qm "Do it" -m "Task: $HOLDFAST_TASK_ID")<SUCCESS>',
 )
 """Marks the task and commits its work itself, as it is asked to with `--commits agent`."""
-RUN, RUN_UNRULY, RUN_COMMITTING = (
+FILLER, LEAVE_FREE = "filler.env", "LEAVE_FREE"
+FILLING = f"""\
+{AGENT}test -z "${LEAVE_FREE}" || {{ cat /dev/zero > {FILLER} 2>&-; truncate -s "-${LEAVE_FREE}" {FILLER}; }}
+"""
+"""Fills the disk with a file that git ignores, up to so many bytes, when it is told to."""
+MIDWAY = "MIDWAY"
+EDITING = AGENT.replace(
+    'echo "end',
+    f'echo mine >> README.md; test -z "${MIDWAY}" || exit 0; git show HEAD:README.md > README.md; echo "end',
+)
+"""Edits a file of the user's and puts it back at last; it can be told to end before that."""
+RUN, RUN_UNRULY, RUN_FILLING, RUN_EDITING, RUN_COMMITTING = (
     (*HOLDFAST, "run", "plan.md", "--trunk", "--agent-cmd", agent, "--verify", "test -d shared", *more)
-    for agent, *more in ((AGENT,), (UNRULY,), (COMMITTING, "--commits", "agent"))
+    for agent, *more in ((AGENT,), (UNRULY,), (FILLING,), (EDITING,), (COMMITTING, "--commits", "agent"))
 )
 CARELESS = (sys.executable, "-P", str(Path(__file__).parent / "careless.py"), "plan.md", AGENT)
 ROLLBACK = ("--on-interrupt", "rollback")
@@ -64,6 +76,10 @@ class Scene(NamedTuple):
     def copy(self, root: Path) -> "Scene":
         shutil.copytree(self.root, root, symlinks=True)
         return self._replace(root=root)
+
+    def discard(self) -> None:
+        disk.eject(self.root)
+        shutil.rmtree(self.root)
 
 
 def make_scene(root: Path, command: tuple[str, ...] = RUN) -> Scene:

@@ -3,18 +3,21 @@
 What differs between sweeps is only the strike: how a run is made to die (or a part of it to fail) at point N.
 """
 
-import shutil
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from invariants import broken_invariants, frozen, processes_marked_with, unlisted_rescues
+from proof import disk
 from proof.scene import Scene
 from scratch import Result
 
 MOST_RERUNS = 3
 KILLED = -9
 DOCUMENTED = (0, 1, 2, 3, 4, 5, 69, 75, 130, 143)
+LANDED = re.compile(r"task (?P<task>\S+): landed as (?P<commit>[0-9a-f]+)")
+KEPT = re.compile(r"\((refs/holdfast/rescue/\S+)\)")
 
 
 class Struck(NamedTuple):
@@ -56,13 +59,22 @@ def judge(template: Scene, strike: Strike, point: int, arena: Path, *, keep: boo
     struck = strike(scene, point)
     problems = [*struck.problems, *_rough_ending(struck.code, struck.said)]
     rerun, reruns, said = _again_until_done(scene, struck)
-    problems += rerun or look(scene)
+    problems += rerun or _look_closely(scene, struck.said + said)
     where = struck.where or "(not reached)"
     if problems:
         problems.append(f"it said:\n{struck.said}\n--- and when run again:\n{said}")
-    elif not keep:
-        shutil.rmtree(scene.root)
+    if problems or keep:
+        disk.take_out(scene.repo.path)
+    else:
+        scene.discard()
     return Verdict(point, where, reruns, tuple(problems))
+
+
+def _look_closely(scene: Scene, said: str) -> list[str]:
+    try:
+        return look(scene) + _broken_words(scene, said)
+    except AssertionError as error:
+        return [f"I7: git cannot even tell: {error}"]
 
 
 def look(scene: Scene) -> list[str]:
@@ -97,9 +109,21 @@ def _again_until_done(scene: Scene, struck: Struck) -> tuple[list[str], int, str
 
 
 def _rough_ending(code: int, said: str) -> list[str]:
-    """I11: an ending is a documented code and a sentence, or the kill we did ourselves."""
+    """I11: an ending is a documented code and a sentence that says what to do, or our own kill."""
     problems = [] if code in (*DOCUMENTED, KILLED) else [f"I11: exit {code} is not a documented ending"]
+    if code not in (0, KILLED) and not re.search(r"^  fix: \S", said, re.MULTILINE):
+        problems.append(f"I11: exit {code}, and not a word about what to do")
     return problems + (["I11: a stack trace"] if "Traceback" in said else [])
+
+
+def _broken_words(scene: Scene, said: str) -> list[str]:
+    """What it said is done or kept, is."""
+    history = scene.repo.git("rev-list", "HEAD").split()
+    refs = scene.repo.git("for-each-ref", "--format=%(refname)", "refs/holdfast/rescue").split()
+    landed = [found["commit"] for found in LANDED.finditer(said)]
+    lost = [c for c in landed if not any(commit.startswith(c) for commit in history)]
+    lost += [ref for ref in KEPT.findall(said) if ref not in refs]
+    return [f"I3: it said that there is {what}, and there is not" for what in lost]
 
 
 def _unlisted(scene: Scene) -> list[str]:

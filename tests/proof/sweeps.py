@@ -1,14 +1,15 @@
 """Every sweep there is, by name: how it strikes, and which points it has in a given scene."""
 
-import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from proof import fault_points, git_calls, system_calls
+from proof import disk, failures, fault_points, full_disk, git_calls, power_cuts, system_calls
 from proof.scene import (
     ROLLBACK,
+    RUN_EDITING,
+    RUN_FILLING,
     RUN_UNRULY,
     Scene,
     make_scene,
@@ -23,6 +24,8 @@ SCENES: dict[str, Callable[[Path], Scene]] = {
     "new plan": make_scene_with_new_plan,
     "agent commits": make_scene_with_agents_commits,
     "unruly agent": lambda root: make_scene(root, RUN_UNRULY),
+    "filling agent": lambda root: make_scene(root, RUN_FILLING),
+    "editing agent": lambda root: make_scene(root, RUN_EDITING),
 }
 
 
@@ -37,8 +40,12 @@ def prepare(kind: str, template: Scene) -> dict[str, Way]:
     """By name. The points are those of one run to its end, which no mode of recovery changes."""
     counted = template.copy(template.root.with_name("counted"))
     ways = PREPARATIONS[kind](counted)
-    shutil.rmtree(counted.root)
+    counted.discard()
     return ways
+
+
+def usual_scene(kind: str) -> str:
+    return "filling agent" if kind == "full disk" else "plain"
 
 
 def in_mode(mode: str, scene: Scene) -> Scene:
@@ -63,13 +70,53 @@ def _system_calls(counted: Scene) -> dict[str, Way]:
     return {way: Way(partial(system_calls.strike_call, way), points[way]) for way in points}
 
 
+def _power_cuts(counted: Scene) -> dict[str, Way]:
+    points = list(range(1, system_calls.count(counted).points + 1))
+    return {way: Way(partial(power_cuts.strike_power, way), points) for way in power_cuts.WAYS}
+
+
+def _failures(counted: Scene) -> dict[str, Way]:
+    """Every error has points of its own with everybody it can befall: one run each to count them."""
+    points: dict[tuple[str, str], list[int]] = {}
+    for error, whose, _ in failures.WAYS.values():
+        if (error, whose) not in points:
+            scene = counted.copy(counted.root.with_name(f"counted-{error}-{whose}"))
+            points[error, whose] = failures.points(scene, error, whose)
+            scene.discard()
+    return {
+        way: Way(partial(failures.strike_with, way), points[failure.error, failure.whose])
+        for way, failure in failures.WAYS.items()
+    }
+
+
+def _full_disk(counted: Scene) -> dict[str, Way]:
+    points = full_disk.points(counted)
+    return {way: Way(partial(full_disk.strike_with, way), points) for way in full_disk.WAYS}
+
+
 PREPARATIONS: dict[str, Callable[[Scene], dict[str, Way]]] = {
     "fault points": _fault_points,
     "git calls": _git_calls,
     "system calls": _system_calls,
+    "power cuts": _power_cuts,
+    "failing operations": _failures,
+    "full disk": _full_disk,
 }
 WAYS = {
     "fault points": ("kill the runner",),
     "git calls": tuple(git_calls.WAYS),
     "system calls": system_calls.VICTIMS,
+    "power cuts": tuple(power_cuts.WAYS),
+    "failing operations": tuple(failures.WAYS),
+    "full disk": full_disk.WAYS,
 }
+
+
+def why_not(kind: str, anywhere: Path) -> str:
+    """What this machine lacks for such a sweep; "" when nothing."""
+    reason = ""
+    if kind in ("system calls", "power cuts", "failing operations"):
+        reason = system_calls.why_not(anywhere)
+    if kind in ("power cuts", "full disk"):
+        reason = reason or disk.why_not()
+    return reason

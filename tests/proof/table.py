@@ -5,7 +5,9 @@ from collections.abc import Iterable
 HEADING = ("sweep", "way and mode", "points", "failed", "most reruns")
 
 
-def table(rows: Iterable[tuple[str, str, int, int, int]], controls: Iterable[tuple[int, int]]) -> list[str]:
+def table(
+    rows: Iterable[tuple[str, str, int, int, int]], controls: Iterable[tuple[str, int, int]]
+) -> list[str]:
     """Rows of the same sweep and mode are parts of one; no figures, no lines."""
     sums: dict[tuple[str, str], tuple[int, int, int]] = {}
     for sweep, mode, points, failed, reruns in rows:
@@ -15,7 +17,7 @@ def table(rows: Iterable[tuple[str, str, int, int, int]], controls: Iterable[tup
     if lines:
         points, failed = (sum(figures[n] for figures in sums.values()) for n in (0, 1))
         lines = ["", _line(HEADING), *lines, _line(("all", "", points, failed, ""))]
-    return lines + [f"control: the careless runner fails at {bad} of {of} points" for bad, of in controls]
+    return lines + [f"control: {name} fails at {bad} of {of} points" for name, bad, of in controls]
 
 
 def _line(cells: tuple[object, ...]) -> str:

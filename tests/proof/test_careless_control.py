@@ -7,8 +7,7 @@ import pytest
 
 from proof.scene import CARELESS, make_scene
 from proof.sweep import Verdict, look, sweep
-from proof.sweeps import prepare
-from proof.system_calls import why_not
+from proof.sweeps import prepare, why_not
 
 FAILS_AT_LEAST = 0.6
 SAMPLE = 15
@@ -29,7 +28,7 @@ def test_the_careless_runner_fails_at_most_points(
 ) -> None:
     verdicts = _swept(arena, 1)
     failed = sum(map(_broken, verdicts))
-    record_property("control", [failed, len(verdicts)])
+    record_property("control", ["the careless runner", failed, len(verdicts)])
     assert failed / len(verdicts) >= FAILS_AT_LEAST
 
 
@@ -39,7 +38,7 @@ def test_the_careless_runner_fails_at_many_points_of_a_sample(arena: Path) -> No
 
 
 def _swept(arena: Path, stride: int) -> list[Verdict]:
-    reason = why_not(arena)
+    reason = why_not("system calls", arena)
     if reason:
         pytest.skip(reason)
     template = make_scene(arena / "template", CARELESS)

@@ -8,8 +8,7 @@ from proof.conftest import Settle
 from proof.fault_points import points_reached
 from proof.scene import Scene, make_scene
 from proof.sweep import KILLED, Verdict, sweep
-from proof.sweeps import MODES, in_mode, prepare
-from proof.system_calls import why_not
+from proof.sweeps import MODES, in_mode, prepare, why_not
 
 PARTS = 10
 SAMPLE_OF_RUNS, SAMPLE_OF_POINTS = 6, 9
@@ -46,7 +45,7 @@ def test_a_sample_of_recoveries_can_be_killed(arena: Path, settle: Settle) -> No
 def test_every_recovery_can_be_killed_at_each_of_its_system_calls(
     point: str, mode: str, part: int, arena: Path, settle: Settle
 ) -> None:
-    reason = why_not(arena)
+    reason = why_not("system calls", arena)
     if reason:
         pytest.skip(reason)
     killed = _killed(_template(mode, arena), point, arena)
