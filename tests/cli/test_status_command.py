@@ -46,13 +46,17 @@ class Night(Repo):
         (self.path.parent / "go-on").touch()
 
     def start(self) -> "subprocess.Popen[bytes]":
-        """A run that has come to the middle of T2."""
+        """A run that has come to the middle of T2, and has written down what the agent said so far."""
         argv = (*HOLDFAST, "run", "plan.md", "--script", str(self.script))
         child = subprocess.Popen(argv, cwd=self.path, env=self.env, stdout=subprocess.DEVNULL)
-        while not (self.path.parent / "halfway").exists():
+        while not (self.path.parent / "halfway").exists() or not self._has_logged("Working on T2"):
             assert child.poll() is None
             time.sleep(0.01)
         return child
+
+    def _has_logged(self, words: str) -> bool:
+        logs = (self.path / ".git" / "holdfast" / "logs").glob("*/T2-*.log")
+        return any(words.encode() in log.read_bytes() for log in logs)
 
 
 @pytest.fixture
