@@ -479,6 +479,7 @@ DAMAGED = {
     "not UTF-8": (TWO.replace(b"Title of a", b"Title \xff"), "not UTF-8"),
     "too deep": (b"[" * 100_000, "damaged"),
     "a number without end": (TWO.replace(b"null", b"9" * 5000), "damaged"),
+    "a number that is none": (TWO.replace(b"null", b"NaN", 1), "NaN is not JSON"),
     "no tickets": (without("tickets"), "tickets must be an object"),
     "tickets in a list": (changed(tickets=[]), "tickets must be an object"),
     "a ticket in words": (changed(tickets={"a": "READY"}), "tickets.a must be an object"),

@@ -8,9 +8,10 @@ from holdfast.plans import epic_progress
 from holdfast.plans.base import Completion
 from holdfast.plans.epic import Ticket, state_file
 from holdfast.plans.epic_document import record_in, tickets_of, with_statuses
-from holdfast.plans.epic_edit import with_values
 from holdfast.plans.epic_json import dump_record
 from holdfast.plans.epic_record import EpicRecord, TicketRecord
+from holdfast.plans.json_edit import applied, put
+from holdfast.plans.json_text import parse
 
 Change = Callable[[EpicRecord, tuple[Ticket, ...]], EpicRecord]
 
@@ -65,16 +66,18 @@ def _record(document: Document) -> EpicRecord:
 
 
 def _edited(document: Document, before: TicketRecord | None, after: EpicRecord, task_id: str) -> bytes | None:
-    """None where there is no place for a value yet: then the file is written anew."""
+    """None where the file has no entry for the ticket yet: then it is written anew."""
     data, known = document.files.get(after.path), after.tickets[task_id]
     if data is None or before is None:
         return None
-    values: dict[tuple[str, ...], str | None] = {}
-    if known.state is not before.state:
-        values["tickets", task_id, "state"] = known.state.value
+    tickets = parse(data, after.path, {"tickets": 2}).get("tickets")
+    entry = tickets and tickets.get(task_id)
+    if not entry:
+        return None
+    edits = [put(data, entry, "state", known.state.value)]
     if known.failure_reason != before.failure_reason:
-        values["tickets", task_id, "failure_reason"] = known.failure_reason
-    return with_values(data, values)
+        edits.append(put(data, entry, "failure_reason", known.failure_reason))
+    return applied(data, edits)
 
 
 def _written(document: Document, before: EpicRecord, after: EpicRecord, data: bytes | None) -> Document:

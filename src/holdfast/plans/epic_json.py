@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from holdfast.errors import PlanError
-from holdfast.plans.epic_edit import BOM
 from holdfast.plans.epic_record import NEW_RUN, EpicRecord, TicketRecord
 from holdfast.plans.epic_states import EpicState, TicketState
+from holdfast.plans.json_text import BOM
 from holdfast.plans.lines import decode, refuse_conflict
 
 VERSION = 1
@@ -65,7 +65,7 @@ def _json(data: bytes, path: str) -> object:
     text = decode(data, path)
     refuse_conflict(path, enumerate(text.split("\n"), 1))
     try:
-        return json.loads(text, object_pairs_hook=_without_duplicates)
+        return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         message = f"the state file is damaged: column {error.colno}: {error.msg}"
         raise PlanError(path, error.lineno, message, fix=NEW_RUN) from error
@@ -80,6 +80,10 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f'the key "{twice}" is there twice')
     return found
+
+
+def _no_number(word: str) -> object:
+    raise ValueError(f"{word} is not JSON")
 
 
 def _refuse_other_version(fields: Mapping[str, Any], path: str) -> None:
