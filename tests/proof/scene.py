@@ -20,10 +20,12 @@ UNRULY = AGENT.replace("<SUCCESS>", "$(git add -A && git commit -qm mine)<SUCCES
 """Commits its work itself, which is not its business."""
 COMMITTING = AGENT.replace(
     "<SUCCESS>",
-    '$(sed -i "$((2 + ${HOLDFAST_TASK_ID#1.}))s/\\[ \\]/[x]/" plan.md && git add -A && '
+    '$(sed "$((2 + ${HOLDFAST_TASK_ID#1.}))s/\\[ \\]/[x]/" plan.md > "$LEDGER.plan" && '
+    'mv "$LEDGER.plan" plan.md && git add -A && '
     'git commit -qm "Do it" -m "Task: $HOLDFAST_TASK_ID")<SUCCESS>',
 )
-"""Marks the task and commits its work itself, as it is asked to with `--commits agent`."""
+"""Marks the task and commits its work itself, as it is asked to with `--commits agent`. The new plan is made
+outside the repository: a file of its own that a kill leaves there would be part of its next commit."""
 FILLER, LEAVE_FREE = "filler.env", "LEAVE_FREE"
 FILLING = f"""\
 {AGENT}test -z "${LEAVE_FREE}" || {{ cat /dev/zero > {FILLER} 2>&-; truncate -s "-${LEAVE_FREE}" {FILLER}; }}
