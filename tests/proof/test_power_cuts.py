@@ -1,7 +1,7 @@
 """What is special about power cuts: the sweep bites, recovery can be cut too, and no disk is left behind."""
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from proof import disk
 from proof.conftest import Settle
 from proof.power_cuts import strike_power, strike_power_without_flushes
 from proof.scene import MIDWAY, Scene
-from proof.sweep import KILLED, Verdict, sweep
+from proof.sweep import KILLED, Verdict, judge, sweep
 from proof.sweeps import SCENES, in_mode, prepare, why_not
 
 NAMES_FIRST = "names ahead of contents"
@@ -23,7 +23,7 @@ LEFT_BEHIND = {
     "a landed commit": ("plain", "commit.after@2"),
 }
 """What a killed run left: the agent's scene, and the fault point it was killed at."""
-RECOVERY_STRIDE, RECOVERY_SAMPLE = 6, 180
+RECOVERY_STRIDE, RECOVERY_SAMPLE = 6, 240
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def _skip_where_impossible(arena: Path) -> None:
 def test_without_flushes_most_power_cuts_break_a_promise(
     arena: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    verdicts = _without_flushes(arena, CONTROL_STRIDE)
+    verdicts = list(_without_flushes(arena, CONTROL_STRIDE))
     failed = sum(bool(v.problems) for v in verdicts)
     record_property("control", ["a run whose flushes are not carried out", failed, len(verdicts)])
     assert failed / len(verdicts) > 1 / 2
@@ -81,11 +81,11 @@ def test_a_disk_leaves_neither_mount_nor_loop_device(arena: Path) -> None:
     assert attached.stdout == b""
 
 
-def _without_flushes(arena: Path, stride: int) -> list[Verdict]:
+def _without_flushes(arena: Path, stride: int) -> Iterator[Verdict]:
     template = SCENES["plain"](arena / "template")
     points = prepare("power cuts", template)[NAMES_FIRST].points
     strike = partial(strike_power_without_flushes, NAMES_FIRST)
-    return sweep(template, strike, points[stride // 2 :: stride], arena)
+    return (judge(template, strike, point, arena) for point in points[stride // 2 :: stride])
 
 
 def _killed(left: str, arena: Path) -> Scene:
