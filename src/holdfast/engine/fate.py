@@ -77,7 +77,7 @@ def _let_go(site: Site, sight: Sight, task: Task) -> str:
     flight = sight.flight
     if flight is None:
         return ""
-    if sight.observation.record is Record.BY_HAND or not _is_of(flight, sight, task):
+    if sight.observation.record is Record.BY_HAND or not _is_of(site, flight, sight, task):
         if sight.observation.record is not Record.BY_HAND and not sight.dirt.clean:
             raise Refused(
                 f"task {flight.task} is in flight, with work in the tree",
@@ -96,8 +96,8 @@ def _let_go(site: Site, sight: Sight, task: Task) -> str:
     return f"the partial work of task {task.id} is kept as {ref}\n"
 
 
-def _is_of(flight: Flight, sight: Sight, task: Task) -> bool:
-    return sight.at_tip is not None and same_task(sight.at_tip.plan, flight) == task
+def _is_of(site: Site, flight: Flight, sight: Sight, task: Task) -> bool:
+    return sight.at_tip is not None and same_task(site, sight.at_tip.plan, flight) == task
 
 
 def _mark(site: Site, sight: Sight, plan: Document, task: Task, status: Status, verb: str) -> str:

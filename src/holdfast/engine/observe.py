@@ -9,6 +9,7 @@ from holdfast.engine.recover import Candidate, Dirt, Observation, Record, Tip
 from holdfast.engine.site import Site
 from holdfast.engine.source import kept_files, plan_at, plan_in_tree
 from holdfast.errors import PlanError
+from holdfast.model.identity import match_tasks
 from holdfast.model.plan import Document, Plan, Status, Task
 from holdfast.model.policy import Commits
 from holdfast.plans.base import Dialect
@@ -75,12 +76,15 @@ def plan_at_tip(site: Site, commit: str, flight: Flight | None = None) -> Docume
     return plan_at(site.git, site.plan, commit, begun, site.attempts)
 
 
-def same_task(plan: Plan, flight: Flight) -> Task | None:
-    """By key first, then by id: a renumbered plan still matches, an edited title too."""
-    by_key = [t for t in plan.tasks if t.key == flight.key]
-    if len(by_key) == 1:
-        return by_key[0]
-    return plan.task(flight.task)
+def same_task(site: Site, plan: Plan, flight: Flight) -> Task | None:
+    """The task in flight in an edited plan: by title first, then by id. A renumbered plan still matches, an
+    edited title too; another task that has its number now does not."""
+    before = plan_at_tip(site, flight.base, flight)
+    was = before.plan.task(flight.task) if before else None
+    if before is None or was is None or was.key != flight.key:  # gone already when that became the base
+        return next((task for task in plan.tasks if task.key == flight.key), None)
+    now = match_tasks(before.plan, plan).pairs.get(was.id)
+    return plan.task(now) if now else None
 
 
 def _candidate(site: Site) -> tuple[str, str]:
@@ -98,7 +102,7 @@ def _classify_record(site: Site, record: Flight | Damaged | None, at_tip: Docume
         return Record.OTHERS
     if record.by_hand:
         return Record.BY_HAND
-    task = same_task(at_tip.plan, record) if at_tip else None
+    task = same_task(site, at_tip.plan, record) if at_tip else None
     return Record.OPEN if task and not task.status.settled else Record.MOOT
 
 

@@ -137,7 +137,7 @@ def _set_aside(site: Site, sight: Sight) -> None:
 def _accept(site: Site, sight: Sight) -> None:
     flight = _in_flight(sight)
     before = plan_at_tip(site, flight.base, flight)
-    task = same_task(before.plan, flight) if before else None
+    task = same_task(site, before.plan, flight) if before else None
     made = agents_commit(site, flight, before, task) if before and task else "the plan is gone"
     if isinstance(made, str):
         _put_branch_back(site, sight)
@@ -164,6 +164,9 @@ def _put_branch_back(site: Site, sight: Sight) -> None:
 def _rebase_record(site: Site, sight: Sight) -> None:
     """Somebody committed while the task was in flight: their commit stays and becomes its base."""
     flight = _in_flight(sight)._replace(base=sight.tip)
+    task = same_task(site, sight.at_tip.plan, _in_flight(sight)) if sight.at_tip else None
+    if task:
+        flight = flight._replace(task=task.id, key=task.key, title=task.title)
     pin_base(site, sight.tip)
     write_flight(site.workspace.tree_state, flight)
     found = f"the branch moved to {sight.tip[:12]} meanwhile"
@@ -179,7 +182,7 @@ def _reseal(site: Site, sight: Sight) -> Standing | None:
     if sight.dirt.clean or sight.at_tip is None:
         return None
     site.record(Recovered("its sealed commit on what is no longer the tip", "checks it again", flight.task))
-    return Standing(sight.tip, sight.at_tip, same_task(sight.at_tip.plan, flight), finished=True)
+    return Standing(sight.tip, sight.at_tip, same_task(site, sight.at_tip.plan, flight), finished=True)
 
 
 def _take_edit(site: Site, sight: Sight) -> None:
@@ -196,7 +199,7 @@ def _resume(site: Site, sight: Sight) -> Standing | None:
     found = f"{_changes(sight)} of an interrupted attempt"
     site.record(Recovered(found, "goes on in place", flight.task, ref))
     assert sight.at_tip is not None
-    return Standing(sight.tip, sight.at_tip, same_task(sight.at_tip.plan, flight))
+    return Standing(sight.tip, sight.at_tip, same_task(site, sight.at_tip.plan, flight))
 
 
 def _roll_back(site: Site, sight: Sight) -> None:

@@ -1,0 +1,67 @@
+"""A run died or stopped, and the user edits the plan before the next one: the edit counts, works stay apart."""
+
+from pathlib import Path
+
+import pytest
+
+from scratch import Cli, Repo, Result
+
+AGENT = 'mkdir -p work && date >> "work/$HOLDFAST_TASK_TITLE" && echo "<SUCCESS>done</SUCCESS>"'
+
+
+class Evening:
+    def __init__(self, repo: Repo, cli: Cli) -> None:
+        self.repo, self.cli = repo, cli
+        repo.write("plan.md", "- [ ] one\n- [ ] two\n")
+        self.base = repo.commit("plan")
+
+    def run(self, *options: str, agent: str = AGENT, **env: str) -> Result:
+        return self.cli("run", "plan.md", "--trunk", "--agent-cmd", agent, *options, env=env)
+
+    def killed(self, point: str, *options: str, agent: str = AGENT) -> None:
+        result = self.run(*options, agent=agent, HOLDFAST_FAULT=point)
+        assert result.code == -9, result.out + result.err
+
+    def done(self, *options: str, agent: str = AGENT) -> None:
+        result = self.run(*options, agent=agent)
+        assert result.code == 0, result.out + result.err
+        assert self.repo.git("status", "--porcelain") == ""
+
+    def commits(self) -> list[tuple[str, set[str]]]:
+        """Subject and changed paths of each, the oldest first."""
+        ids = self.repo.git("rev-list", "--reverse", f"{self.base}..HEAD").split()
+        return [(self.repo.git("log", "-1", "--format=%s", c), self._paths(c)) for c in ids]
+
+    def _paths(self, commit: str) -> set[str]:
+        return set(self.repo.git("diff-tree", "--no-commit-id", "--name-only", "-r", commit).split())
+
+    def rescued_files(self) -> set[str]:
+        refs = self.repo.git("for-each-ref", "--format=%(refname)", "refs/holdfast/rescue").split()
+        return {n for r in refs for n in self.repo.git("ls-tree", "-r", "--name-only", r).split()}
+
+
+@pytest.fixture
+def evening(repo: Repo, cli: Cli, tmp_path: Path) -> Evening:
+    return Evening(repo, cli)
+
+
+def test_work_of_a_removed_task_does_not_go_to_the_task_that_has_its_number_now(evening: Evening) -> None:
+    evening.killed("agent.after")
+    evening.repo.write("plan.md", "- [ ] two\n")
+    evening.done()
+    assert evening.commits() == [
+        ("[holdfast] Update plan: plan", {"plan.md"}),
+        ("[holdfast] Complete task 1: two", {"plan.md", "work/two"}),
+    ]
+    assert "work/work/one" in evening.rescued_files()
+
+
+def test_work_of_a_task_with_a_new_title_stays_that_tasks(evening: Evening) -> None:
+    evening.killed("agent.after")
+    evening.repo.write("plan.md", "- [ ] first\n- [ ] two\n")
+    evening.killed("rescue.after")
+    evening.done()
+    assert evening.commits()[1] == (
+        "[holdfast] Complete task 1: first",
+        {"plan.md", "work/first", "work/one"},
+    )
