@@ -1,4 +1,4 @@
-"""A run died or stopped, and the user edits the plan before the next one: the edit counts, works stay apart."""
+"""A run died or stopped, and the user edits the plan or a hook before the next one: the edit counts."""
 
 from pathlib import Path
 
@@ -6,6 +6,11 @@ import pytest
 
 from scratch import Cli, Repo, Result
 
+COMMITTING = """\
+mkdir -p work && date >> "work/$HOLDFAST_TASK_TITLE"
+sed -i "s/^- \\[ \\] $HOLDFAST_TASK_TITLE$/- [x] $HOLDFAST_TASK_TITLE/" plan.md
+git add -A && git commit -qm "agent: $HOLDFAST_TASK_TITLE" && echo "<SUCCESS>done</SUCCESS>"
+"""
 AGENT = 'mkdir -p work && date >> "work/$HOLDFAST_TASK_TITLE" && echo "<SUCCESS>done</SUCCESS>"'
 
 
@@ -65,3 +70,12 @@ def test_work_of_a_task_with_a_new_title_stays_that_tasks(evening: Evening) -> N
         "[holdfast] Complete task 1: first",
         {"plan.md", "work/first", "work/one"},
     )
+
+
+def test_a_task_does_not_inherit_the_attempts_of_the_one_that_had_its_number(evening: Evening) -> None:
+    failing = 'echo "$HOLDFAST_ATTEMPT" >> attempts; exit 1'
+    evening.killed("agent.before@2", agent=failing)
+    evening.repo.write("plan.md", "- [ ] two\n- [ ] one\n")
+    noting = f'echo "$HOLDFAST_TASK_TITLE $HOLDFAST_ATTEMPT" >> attempts; {AGENT}'
+    evening.done("--on-interrupt", "rollback", agent=noting)
+    assert (evening.repo.path / "attempts").read_text() == "two 1\none 1\n"

@@ -16,6 +16,7 @@ from holdfast.model.events import (
     TaskFailed,
     TaskLanded,
 )
+from holdfast.model.plan import Status, Task
 from holdfast.model.state import SUMMARY_KINDS, Dated, State, TaskHistory, fold
 
 STARTED = RunStarted("plan.md", "markdown", "holdfast/plan", "trunk", "claude", 3, 0, 4242)
@@ -43,6 +44,14 @@ def test_failed_attempts_count_per_task_and_the_last_feedback_is_kept() -> None:
     state = after(began("1", 1), failed("1", 1), began("1", 2), failed("1", 2), began("2", 1), failed("2", 1))
     assert (state.task("1").attempts, state.task("1").feedback) == (2, "feedback 2")
     assert (state.task("2").attempts, state.task("2").feedback) == (1, "feedback 1")
+
+
+def test_a_task_does_not_inherit_the_history_of_another_that_had_its_id() -> None:
+    state = after(began("1", 1), failed("1", 1))
+    assert state.of(Task("1", "Title", Status.PENDING, 1)).attempts == 1
+    assert state.of(Task("1", "Another", Status.PENDING, 1)) == TaskHistory()
+    renumbered = after(began("1", 1), failed("1", 1), began("1", 1)._replace(title="Another"))
+    assert renumbered.task("1").attempts == 0
 
 
 def test_an_attempt_cut_off_by_a_kill_does_not_count() -> None:

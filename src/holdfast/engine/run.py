@@ -102,7 +102,7 @@ def _complete(
 
 def _first_try(site: Site, history: State, plan: Document, task: Task, resumed: Standing | None) -> Try:
     """Attempts that an earlier run used up without giving the task up still count."""
-    past = history.task(task.id)
+    past = history.of(task)
     of = site.policy.max_attempts
     return Try(
         task,
@@ -118,7 +118,7 @@ def _first_try(site: Site, history: State, plan: Document, task: Task, resumed: 
 def _next_try(site: Site, flight: Flight, this: Try, failure: Failure) -> Try:
     """The work stays in the tree for the next attempt, which is told why this one failed."""
     task = this.task
-    site.record(events.AttemptFailed(task.id, this.number, failure.reason, failure.feedback))
+    site.record(events.AttemptFailed(task.id, this.number, failure.reason, failure.feedback, task.title))
     if this.number >= this.of or failure.final:
         rest(site, flight)
         site.record(events.TaskFailed(task.id, task.title, failure.reason))

@@ -113,6 +113,7 @@ class AttemptFailed(NamedTuple):
     """One line for people."""
     feedback: str
     """What the next attempt's prompt will say."""
+    title: str = ""
 
 
 class TaskLanded(NamedTuple):

@@ -22,6 +22,7 @@ from holdfast.model.events import (
     TaskFailed,
     TaskLanded,
 )
+from holdfast.model.plan import Task
 
 _E = TypeVar("_E", bound=Event)
 
@@ -52,6 +53,8 @@ class TaskHistory(NamedTuple):
     failed: str = ""
     """Why the task was given up, "" when it was not or has been taken up again."""
     agent_seconds: float = 0.0
+    title: str = ""
+    """Whose history it is: an edited plan may give the id to another task."""
     under_way: Dated[AttemptStarted] | None = None
     criteria: tuple[CriterionReported, ...] = ()
     """The last word on each acceptance criterion."""
@@ -77,6 +80,11 @@ class State(NamedTuple):
 
     def task(self, task_id: str) -> TaskHistory:
         return self.tasks.get(task_id, TaskHistory())
+
+    def of(self, task: Task) -> TaskHistory:
+        """As `task`, but not that of another task which had the id before."""
+        history = self.task(task.id)
+        return history if history.title in ("", task.title) else TaskHistory()
 
 
 def fold(entries: Iterable[Entry]) -> State:
@@ -104,6 +112,13 @@ def fold(entries: Iterable[Entry]) -> State:
 
 def told(history: TaskHistory, event: Event, at: float) -> TaskHistory:
     """The history of one task after one of its events."""
+    title = getattr(event, "title", "") or history.title
+    if title != history.title and history.title:
+        history = TaskHistory()
+    return _told(history, event, at)._replace(title=title)
+
+
+def _told(history: TaskHistory, event: Event, at: float) -> TaskHistory:
     match event:
         case AttemptStarted():
             return history._replace(under_way=Dated(at, event), failed="")

@@ -127,24 +127,24 @@ def _task_json(task: Task, state: State) -> dict[str, object]:
         "id": task.id,
         "title": task.title,
         "status": task.status.value,
-        "failed_attempts": state.task(task.id).attempts,
+        "failed_attempts": state.of(task).attempts,
         "criteria": [
             {"criterion": said.criterion, "verdict": said.verdict, "note": said.note}
-            for said in state.task(task.id).criteria
+            for said in state.of(task).criteria
         ],
     }
 
 
 def _failed(plan: Plan, state: State) -> list[Failure]:
     """Given up and not settled since; the plan has the last word."""
-    reasons = ((task, state.task(task.id).failed) for task in plan.tasks if not task.status.settled)
+    reasons = ((task, state.of(task).failed) for task in plan.tasks if not task.status.settled)
     marked = "marked as failed in the plan"
     return [Failure(t, reason or marked) for t, reason in reasons if reason or t.status is Status.FAILED]
 
 
 def _criteria(plan: Plan, state: State, width: int, paint: "_Paint") -> list[str]:
     """What agents said of acceptance criteria: how many they call met, and the newest that they do not."""
-    said = [event for task in plan.tasks for event in state.task(task.id).criteria]
+    said = [event for task in plan.tasks for event in state.of(task).criteria]
     if not said:
         return []
     others = [event for event in said if event.verdict != "met"]
@@ -205,7 +205,7 @@ def _window(progress: Progress, state: State, facts: Facts, width: int, paint: _
 
 def _task_line(task: Task, column: int, state: State, facts: Facts, width: int, paint: _Paint) -> str:
     text = f"{plain(task.id).ljust(column)}  {plain(task.title)}"
-    failed = state.task(task.id).failed and not task.status.settled
+    failed = state.of(task).failed and not task.status.settled
     if task.id == facts.in_flight:
         return paint(shorten(f"  ▶ {text}", width), _CYAN)
     if failed or task.status is Status.FAILED:
