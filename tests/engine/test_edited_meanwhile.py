@@ -72,6 +72,29 @@ def test_work_of_a_task_with_a_new_title_stays_that_tasks(evening: Evening) -> N
     )
 
 
+def test_a_hook_mended_after_it_took_the_trailers_away_stays_mended(evening: Evening) -> None:
+    hook = evening.repo.write(".git/hooks/commit-msg", '#!/bin/sh\nsed -i /^Holdfast-/d "$1"\n')
+    hook.chmod(0o755)
+    assert evening.run().code == 1
+    hook.write_text("#!/bin/sh\nexit 0\n")
+    evening.done()
+    assert hook.read_text() == "#!/bin/sh\nexit 0\n"
+
+
+def test_a_hook_changed_after_an_agent_that_commits_was_stopped_stays_changed(evening: Evening) -> None:
+    """What the agent itself did to a hook before it was stopped is put back all the same."""
+    stopping = (
+        "echo 'exit 1' > .git/hooks/commit-msg; kill -INT $(grep -o '[0-9]*' $HOLDER | head -n 1); sleep 9"
+    )
+    holder = str(evening.repo.path / ".git/holdfast/trees/main/holder.json")
+    assert evening.run("--commits", "agent", agent=stopping, HOLDER=holder).code == 130
+    assert not (evening.repo.path / ".git/hooks/commit-msg").exists()
+    hook = evening.repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n")
+    hook.chmod(0o755)
+    evening.done("--commits", "agent", agent=COMMITTING)
+    assert hook.read_text() == "#!/bin/sh\nexit 0\n"
+
+
 def test_a_task_does_not_inherit_the_attempts_of_the_one_that_had_its_number(evening: Evening) -> None:
     failing = 'echo "$HOLDFAST_ATTEMPT" >> attempts; exit 1'
     evening.killed("agent.before@2", agent=failing)

@@ -3,9 +3,10 @@
 import secrets
 
 from holdfast.engine.flight import Flight, write_flight
-from holdfast.engine.guard import protected_files
+from holdfast.engine.guard import protected_files, put_files_back
 from holdfast.engine.site import Site
 from holdfast.engine.source import in_tree
+from holdfast.model.events import Noticed
 from holdfast.model.plan import Document, Task
 from holdfast.system import clock
 from holdfast.system.git import ABSENT, RefMoved
@@ -34,8 +35,10 @@ def begin(site: Site, task: Task, plan: Document, base: str, attempt: int) -> Fl
 
 
 def rest(site: Site, flight: Flight) -> None:
-    """The agent is dead and everything but its work is as it was. Whatever changes from here on in config or
-    hooks is the user's doing, and the record must not let it be undone."""
+    """The agent is dead. Config and hooks are as they were, and whatever changes there from here on is the
+    user's doing, which the record must not let be undone."""
+    for notice in put_files_back(site, flight):
+        site.record(Noticed(notice, flight.task))
     if flight.attempt and flight.boot:
         write_flight(site.workspace.tree_state, flight._replace(protected={}))
 

@@ -47,7 +47,7 @@ def _hooks(git: Git) -> list[str]:
 
 def put_back(site: Site, flight: Flight) -> Findings:
     """After the agent's tree is dead (or was found dead): everything that is not its work, as it was."""
-    notices = [*clear_locks(site), *_restore_files(site, flight), *_end_operation(site)]
+    notices = [*clear_locks(site), *put_files_back(site, flight), *_end_operation(site)]
     head = site.git.resolve("HEAD")
     tip = site.git.resolve(flight.branch)
     moved = {commit for commit in (head, tip) if commit and commit != flight.base}
@@ -138,7 +138,8 @@ def _is_index_on_its_way(site: Site, path: str) -> bool:
     return both and os.path.samefile(path, site.private_index)
 
 
-def _restore_files(site: Site, flight: Flight) -> list[str]:
+def put_files_back(site: Site, flight: Flight) -> list[str]:
+    """Config, hooks and excludes alone; returns what was done."""
     if not flight.protected:  # the agent is long dead and all was put back: what differs now is the user's
         return []
     notices = []

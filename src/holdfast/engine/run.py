@@ -21,7 +21,7 @@ from holdfast.engine.repair import Standing, recover
 from holdfast.engine.schedule import next_task
 from holdfast.engine.site import Site, stopped
 from holdfast.engine.source import plan_in_tree
-from holdfast.errors import GivenUp, Interrupted, TaskFailure
+from holdfast.errors import AgentUnavailable, GivenUp, Interrupted, TaskFailure
 from holdfast.model import events
 from holdfast.model.plan import Document, Plan, Status, Task
 from holdfast.model.policy import Commits, OnFailure
@@ -141,11 +141,13 @@ def _attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure:
     except Interrupted:
         signal = events.Interrupted(this.task.id, this.number, f"signal {site.stops.signal_number}")
         site.record(signal)
-        if site.policy.commits is Commits.EXECUTOR:
-            rest(site, flight)
+        rest(site, flight)
         if not site.git.dirt().clean:
             ref = rescue.snapshot(site.workspace, site.run, flight.key, f"task {flight.task}: {STOPPED}")
             site.record(events.Rescued(ref, STOPPED, this.task.id))
+        raise
+    except (TaskFailure, AgentUnavailable):
+        rest(site, flight)
         raise
 
 
