@@ -95,6 +95,67 @@ def test_a_hook_changed_after_an_agent_that_commits_was_stopped_stays_changed(ev
     assert hook.read_text() == "#!/bin/sh\nexit 0\n"
 
 
+@pytest.mark.parametrize("mode", ["resume", "rollback"])
+@pytest.mark.parametrize("point", ["agent.before", "agent.after", "edit.before", "edit.after"])
+def test_an_edit_counts_for_an_agent_that_commits_too(evening: Evening, mode: str, point: str) -> None:
+    options = ("--commits", "agent", "--on-interrupt", mode)
+    killed_at = point if point.startswith("agent") else "agent.before"
+    evening.killed(killed_at, *options, agent="mkdir work && echo half > work/one")
+    evening.repo.write("plan.md", "- [ ] one\n- [ ] three\n  with words\n- [ ] two\n")
+    if point != killed_at:
+        evening.killed(point, *options)
+    evening.done(*options, agent=COMMITTING)
+    subjects = [subject for subject, _ in evening.commits()]
+    assert subjects == ["[holdfast] Update plan: plan", "agent: one", "agent: three", "agent: two"]
+    done = "- [x] one\n- [x] three\n  with words\n- [x] two"
+    assert evening.repo.git("show", "HEAD:plan.md") == done
+
+
+def test_an_edit_is_in_the_index_before_an_agent_commits_what_it_staged(evening: Evening) -> None:
+    """An agent that adds its own files alone commits the rest of the index as it is."""
+    evening.killed("agent.after", "--commits", "agent", agent="mkdir work && echo half > work/one")
+    evening.repo.write("plan.md", "- [ ] one\n- [ ] two, better\n")
+    careful = COMMITTING.replace("git add -A", "git add work plan.md")
+    evening.run(
+        "--commits", "agent", "--max-attempts", "1", "--only", "1", agent="git add work; git commit -qm x"
+    )
+    assert evening.repo.git("diff", "--cached", "--", "plan.md") == ""
+    evening.done("--commits", "agent", "--only", "1", agent=careful)
+    assert evening.repo.git("show", "HEAD:plan.md") == "- [x] one\n- [ ] two, better"
+
+
+def test_ticking_another_task_does_not_give_it_the_work_in_flight(evening: Evening) -> None:
+    evening.killed("agent.after", "--commits", "agent", agent="mkdir work && echo half > work/one")
+    evening.repo.write("plan.md", "- [ ] one\n- [x] two\n")
+    evening.done("--commits", "agent", agent=COMMITTING)
+    assert evening.commits() == [
+        ("agent: one", {"plan.md", "work/one"}),
+        ("agent: two", {"plan.md", "work/two"}),
+    ]
+    assert "work/plan.md" in evening.rescued_files()
+
+
+def test_marks_made_by_hand_are_kept_when_an_edit_is_taken_in(evening: Evening) -> None:
+    evening.killed("agent.after")
+    evening.repo.write("plan.md", "- [ ] one\n- [x] two\n- [ ] three\n")
+    evening.done()
+    refs = evening.repo.git("for-each-ref", "--format=%(refname)", "refs/holdfast/rescue").split()
+    kept = [evening.repo.git("show", f"{ref}:work/plan.md") for ref in refs if _holds_plan(evening.repo, ref)]
+    assert "- [ ] one\n- [x] two\n- [ ] three" in kept
+
+
+def test_words_edited_beside_a_tick_and_its_work_become_a_commit_of_their_own(evening: Evening) -> None:
+    """A task ticked beside changes is a commit that failed; what else the plan says is an edit."""
+    evening.repo.write("plan.md", "- [x] one\n- [ ] two\n- [ ] three\n")
+    evening.repo.write("work/one", "by hand\n")
+    evening.done()
+    assert evening.commits()[:2] == [
+        ("[holdfast] Update plan: plan", {"plan.md"}),
+        ("[holdfast] Complete task 1: one", {"plan.md", "work/one"}),
+    ]
+    assert evening.repo.git("show", "HEAD:plan.md") == "- [x] one\n- [x] two\n- [x] three"
+
+
 def test_a_task_does_not_inherit_the_attempts_of_the_one_that_had_its_number(evening: Evening) -> None:
     failing = 'echo "$HOLDFAST_ATTEMPT" >> attempts; exit 1'
     evening.killed("agent.before@2", agent=failing)
@@ -102,3 +163,7 @@ def test_a_task_does_not_inherit_the_attempts_of_the_one_that_had_its_number(eve
     noting = f'echo "$HOLDFAST_TASK_TITLE $HOLDFAST_ATTEMPT" >> attempts; {AGENT}'
     evening.done("--on-interrupt", "rollback", agent=noting)
     assert (evening.repo.path / "attempts").read_text() == "two 1\none 1\n"
+
+
+def _holds_plan(repo: Repo, ref: str) -> bool:
+    return "work/plan.md" in repo.git("ls-tree", "-r", "--name-only", ref).split()

@@ -43,28 +43,59 @@ def commit_edit(site: Site, flight: Flight, tip: str, at_tip: Document) -> str:
     Without a record of its own: that place is the task's. Until the branch has moved nothing has happened,
     and after that the task's record finds the branch ahead of it.
     """
-    edited = _without_ignored(site, plan_in_tree(site.git.root, site.plan), at_tip)
-    document = with_marks_of(site.plan.dialect, edited, at_tip)._replace(ignored=edited.ignored)
+    document = _edited(site, at_tip)
     files.write_durably(os.path.join(site.git.root, site.plan.path), document.data, fault="plan.edit")
     prepare_index(site, tip)
     trailers = {PLAN: site.plan.path, RUN: site.run}
     message = f"[holdfast] Update plan: {site.plan.name}"
     sealed = seal_plan(site, Contents(tip, _clean(site, document), message, trailers, flight.token, only=()))
+    # Before the branch moves: after that nothing would tell an old entry from one that the agent staged.
+    _stage_changes(site, sealed)
     site.git.move_ref(site.branch, sealed.commit, tip, "plan edited", fault="edit")
     return sealed.commit
 
 
+def _stage_changes(site: Site, sealed: Sealed) -> None:
+    rows = [(change.new_mode, change.new_blob, change.path) for change in sealed.changes]
+    site.git.set_entries(os.path.join(site.git.git_dir, "index"), rows)
+
+
+def commit_words(site: Site, tip: str, at_tip: Document) -> None:
+    """The same with nothing in flight: a task marked in the tree stays so, for its work is there too."""
+    document = _clean(site, _edited(site, at_tip))
+    trailers = {PLAN: site.plan.path, RUN: site.run}
+    message = f"[holdfast] Update plan: {site.plan.name}"
+    _commit_marks(site, tip, document, message, trailers, _whole_plan(site))
+    site.record(Noticed(f"took in your edits of {site.plan.path} as a commit"))
+
+
+def marks_differ(site: Site, at_tip: Document, but: str = "") -> bool:
+    """Does the plan in the tree mark a task otherwise than the tip? `but` is the key of one that may."""
+    known = {task.key: task.status for task in at_tip.plan.tasks if task.key != but}
+    try:
+        tasks = plan_in_tree(site.git.root, site.plan).plan.tasks
+    except PlanError:  # an agent may make anything of it
+        return False
+    return any(known.get(task.key, task.status) != task.status for task in tasks)
+
+
+def _edited(site: Site, at_tip: Document) -> Document:
+    """The words of the tree, the marks of the tip."""
+    edited = _without_ignored(site, plan_in_tree(site.git.root, site.plan), at_tip)
+    return with_marks_of(site.plan.dialect, edited, at_tip)._replace(ignored=edited.ignored)
+
+
 def _clean(site: Site, document: Document) -> Document:
-    """As git stores the files that are in the tree: line endings and filters undone."""
+    """As git would store the files if they were in the tree: line endings and filters undone."""
     ours = [p for p in kept_files(site.plan) if p in document.files and p not in document.ignored]
-    stored = {path: _stored(site, path) for path in ours}
+    stored = {path: _stored(site, path, document.files[path]) for path in ours}
     beside = tuple((path, stored.get(path, data)) for path, data in document.beside)
     return document._replace(data=stored.get(site.plan.path, document.data), beside=beside)
 
 
-def _stored(site: Site, path: str) -> bytes:
-    blob = site.git.text("hash-object", "-w", f"--path={path}", "--", path)
-    return site.git.run("cat-file", "blob", blob)
+def _stored(site: Site, path: str, data: bytes) -> bytes:
+    blob = site.git.run("hash-object", "-w", f"--path={path}", "--stdin", stdin=data)
+    return site.git.run("cat-file", "blob", blob.decode("ascii").strip())
 
 
 def commit_state(

@@ -1,6 +1,7 @@
 """What recovery looks at: git, the in-flight record, the plan at the tip and in the tree. Changes nothing."""
 
 import os
+import re
 from typing import NamedTuple
 
 from holdfast.engine.flight import Damaged, Flight, read_flight
@@ -46,14 +47,15 @@ def look(site: Site) -> Sight:
     at_tip = _plan_at_tip(site, tip, flight)
     dirt = site.git.dirt()
     marked, stepped = _marks(site, at_tip, dirt)
+    open_task = _open_task(site, flight, at_tip)
     observation = Observation(
-        record=_classify_record(site, record, at_tip),
+        record=_classify_record(site, record, open_task),
         candidate=_classify_candidate(site.git, candidate, tip),
         tip=_classify_tip(site.git, flight, tip),
-        dirt=_classify_dirt(site, dirt, marked, stepped),
+        dirt=_classify_dirt(site, dirt, marked, stepped, open_task),
         operation=bool(site.workspace.operation_under_way()),
         same_boot=flight is None or flight.boot == clock.boot_id(),
-        plan_edited=_plan_edited(site, at_tip, dirt),
+        plan_edited=_plan_edited(site, flight, at_tip, dirt),
         on_interrupt=site.policy.on_interrupt,
         agent_commits=site.policy.commits is Commits.AGENT,
         allow_dirty=site.policy.allow_dirty,
@@ -93,7 +95,15 @@ def _candidate(site: Site) -> tuple[str, str]:
     return "", ""
 
 
-def _classify_record(site: Site, record: Flight | Damaged | None, at_tip: Document | None) -> Record:
+def _open_task(site: Site, flight: Flight | None, at_tip: Document | None) -> Task | None:
+    """The task in flight here, unless it is done or gone from the plan."""
+    if flight is None or at_tip is None or flight.by_hand or flight.run != site.run:
+        return None
+    task = same_task(site, at_tip.plan, flight)
+    return task if task and not task.status.settled else None
+
+
+def _classify_record(site: Site, record: Flight | Damaged | None, open_task: Task | None) -> Record:
     if record is None:
         return Record.NONE
     if isinstance(record, Damaged):
@@ -102,8 +112,7 @@ def _classify_record(site: Site, record: Flight | Damaged | None, at_tip: Docume
         return Record.OTHERS
     if record.by_hand:
         return Record.BY_HAND
-    task = same_task(site, at_tip.plan, record) if at_tip else None
-    return Record.OPEN if task and not task.status.settled else Record.MOOT
+    return Record.OPEN if open_task else Record.MOOT
 
 
 def _classify_candidate(git: Git, candidate: str, tip: str) -> Candidate:
@@ -162,11 +171,17 @@ def _marks(site: Site, at_tip: Document | None, dirt: git.Dirt) -> tuple[tuple[T
     return tuple(marked), tuple(stepped)
 
 
-def _plan_edited(site: Site, at_tip: Document | None, dirt: git.Dirt) -> bool:
+def _plan_edited(site: Site, flight: Flight | None, at_tip: Document | None, dirt: git.Dirt) -> bool:
     in_tree = _plan_in_tree(site, dirt)
     if at_tip is None or in_tree is None:
         return False
+    if flight is None:  # with its marks another tool may have noted when and how: that is no edit
+        return _tasks_in_words(at_tip) != _tasks_in_words(in_tree)
     return _without_marks(at_tip) != _without_marks(with_marks_of(site.plan.dialect, in_tree, at_tip))
+
+
+def _tasks_in_words(document: Document) -> list[tuple[str, str]]:
+    return [(task.title, re.sub(r"\[.\]", "[ ]", task.body)) for task in document.plan.tasks]
 
 
 def with_marks_of(dialect: Dialect, document: Document, other: Document) -> Document:
@@ -199,10 +214,17 @@ def _plan_in_tree(site: Site, dirt: git.Dirt) -> Document | None:
         return None
 
 
-def _classify_dirt(site: Site, dirt: git.Dirt, marked: tuple[Task, ...], stepped: tuple[Task, ...]) -> Dirt:
+def _classify_dirt(
+    site: Site,
+    dirt: git.Dirt,
+    marked: tuple[Task, ...],
+    stepped: tuple[Task, ...],
+    open_task: Task | None,
+) -> Dirt:
+    """Of a task in flight only its own mark says that it is finished: another one is somebody's tick."""
     if dirt.clean:
         return Dirt.NONE
-    if dirt.conflicted:
+    if dirt.conflicted or (open_task and marked and marked != (open_task,)):
         return Dirt.OTHER
     asks = site.plan.must_be_committed or site.policy.commits is Commits.AGENT
     recoverable = asks and bool(marked or stepped)

@@ -123,7 +123,7 @@ def _decide_on_another_tip(seen: Observation) -> Action:
 
 
 def _decide_in_flight(seen: Observation) -> Action:
-    if seen.plan_edited and not seen.operation and not seen.agent_commits:
+    if seen.plan_edited and not seen.operation:
         return Action.TAKE_EDIT
     if seen.record is Record.MOOT:
         return Action.FORGET if seen.dirt is Dirt.NONE else Action.CLEAR_AWAY
@@ -141,6 +141,8 @@ def _decide_without_record(seen: Observation) -> Action:
         return Action.REFUSE_OPERATION
     if seen.allow_dirty or seen.dirt is Dirt.NONE:
         return Action.BEGIN
+    if seen.plan_edited and seen.dirt is Dirt.MARKED and not seen.agent_commits:
+        return Action.TAKE_EDIT
     return {
         Dirt.PLAN: Action.COMMIT_PLAN,
         Dirt.MARKED: Action.ASK_AGENT if seen.agent_commits else Action.COMMIT_MARKED,

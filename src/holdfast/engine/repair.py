@@ -6,12 +6,12 @@ from typing import NamedTuple
 from holdfast.engine import guard, refuse, rescue
 from holdfast.engine.agent_commits import agents_commit, ask_to_commit
 from holdfast.engine.attempt import put_plan_back
-from holdfast.engine.begin import begin, pin_base
+from holdfast.engine.begin import begin, pin_base, rest
 from holdfast.engine.claims import require_agreement
 from holdfast.engine.commit import prepare_index
 from holdfast.engine.flight import Flight, set_aside_flight, write_flight
 from holdfast.engine.land import drop_helpers, finish, publish
-from holdfast.engine.marks import commit_edit, commit_plan, commit_state
+from holdfast.engine.marks import commit_edit, commit_plan, commit_state, commit_words, marks_differ
 from holdfast.engine.observe import Sight, landed_task, look, plan_at_tip, same_task
 from holdfast.engine.recover import Action, Record, decide
 from holdfast.engine.site import Site
@@ -187,7 +187,13 @@ def _reseal(site: Site, sight: Sight) -> Standing | None:
 
 def _take_edit(site: Site, sight: Sight) -> None:
     assert sight.at_tip is not None
-    flight = _in_flight(sight)
+    flight = sight.flight
+    if flight is None:
+        commit_words(site, sight.tip, sight.at_tip)
+        return
+    rest(site, flight)  # the hooks that judge the edit are the user's, whatever the agent made of them
+    if marks_differ(site, sight.at_tip):
+        _keep(site, flight, "marks made by hand in the plan")
     commit = commit_edit(site, flight, sight.tip, sight.at_tip)
     found = f"{site.plan.path} edited meanwhile"
     site.record(Recovered(found, f"took the edit in as {commit[:12]}", flight.task))
@@ -224,10 +230,16 @@ def _tidy(site: Site, flight: Flight) -> str:
     ref = _keep(site, flight, "partial work of an interrupted attempt")
     for notice in guard.put_back(site, flight).notices:
         site.record(Noticed(notice, flight.task))
-    if site.policy.commits is Commits.EXECUTOR:
+    if site.policy.commits is Commits.EXECUTOR or _others_marked(site, flight):
         prepare_index(site, flight.base)
         put_plan_back(site, flight)
     return ref
+
+
+def _others_marked(site: Site, flight: Flight) -> bool:
+    """An agent that commits by itself marks its own task; with another mark its commit would not hold."""
+    before = plan_at_tip(site, flight.base, flight)
+    return before is not None and marks_differ(site, before, but=flight.key)
 
 
 def _keep(site: Site, flight: Flight, reason: str) -> str:
