@@ -11,6 +11,11 @@ mkdir -p work && date >> "work/$HOLDFAST_TASK_TITLE"
 sed -i "s/^- \\[ \\] $HOLDFAST_TASK_TITLE$/- [x] $HOLDFAST_TASK_TITLE/" plan.md
 git add -A && git commit -qm "agent: $HOLDFAST_TASK_TITLE" && echo "<SUCCESS>done</SUCCESS>"
 """
+STOPPING = """\
+echo 'exit 1' > .git/hooks/commit-msg
+kill -INT $(grep -o '[0-9]*' "$HOLDER" | head -n 1); sleep 9
+"""
+"""Does something to a hook, then the run is stopped."""
 AGENT = 'mkdir -p work && date >> "work/$HOLDFAST_TASK_TITLE" && echo "<SUCCESS>done</SUCCESS>"'
 
 
@@ -31,6 +36,11 @@ class Evening:
         result = self.run(*options, agent=agent)
         assert result.code == 0, result.out + result.err
         assert self.repo.git("status", "--porcelain") == ""
+
+    @property
+    def holder(self) -> str:
+        """The file that names the runner."""
+        return str(self.repo.path / ".git/holdfast/trees/main/holder.json")
 
     def commits(self) -> list[tuple[str, set[str]]]:
         """Subject and changed paths of each, the oldest first."""
@@ -83,11 +93,7 @@ def test_a_hook_mended_after_it_took_the_trailers_away_stays_mended(evening: Eve
 
 def test_a_hook_changed_after_an_agent_that_commits_was_stopped_stays_changed(evening: Evening) -> None:
     """What the agent itself did to a hook before it was stopped is put back all the same."""
-    stopping = (
-        "echo 'exit 1' > .git/hooks/commit-msg; kill -INT $(grep -o '[0-9]*' $HOLDER | head -n 1); sleep 9"
-    )
-    holder = str(evening.repo.path / ".git/holdfast/trees/main/holder.json")
-    assert evening.run("--commits", "agent", agent=stopping, HOLDER=holder).code == 130
+    assert evening.run("--commits", "agent", agent=STOPPING, HOLDER=evening.holder).code == 130
     assert not (evening.repo.path / ".git/hooks/commit-msg").exists()
     hook = evening.repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n")
     hook.chmod(0o755)
@@ -163,6 +169,34 @@ def test_a_task_does_not_inherit_the_attempts_of_the_one_that_had_its_number(eve
     noting = f'echo "$HOLDFAST_TASK_TITLE $HOLDFAST_ATTEMPT" >> attempts; {AGENT}'
     evening.done("--on-interrupt", "rollback", agent=noting)
     assert (evening.repo.path / "attempts").read_text() == "two 1\none 1\n"
+
+
+@pytest.mark.parametrize("command", ["reset", "skip"])
+def test_letting_go_of_work_in_flight_keeps_an_edit_of_the_plan(evening: Evening, command: str) -> None:
+    evening.killed("agent.after")
+    evening.repo.write("plan.md", "- [ ] one\n- [ ] two, better\n")
+    result = evening.cli(command, "1", "--plan", "plan.md")
+    assert result.code == 0, result.out + result.err
+    mark = {"reset": " ", "skip": "-"}[command]
+    assert evening.repo.git("show", "HEAD:plan.md") == f"- [{mark}] one\n- [ ] two, better"
+    assert evening.repo.git("status", "--porcelain") == ""
+
+
+def test_letting_go_of_work_in_flight_is_not_held_up_by_the_lock_of_a_dead_git_call(evening: Evening) -> None:
+    evening.killed("agent.after")
+    evening.repo.write(".git/index.lock", "")
+    result = evening.cli("reset", "1", "--plan", "plan.md")
+    assert result.code == 0, result.out + result.err
+    assert evening.repo.git("status", "--porcelain") == ""
+
+
+def test_a_hook_changed_after_an_agent_asked_to_commit_was_stopped_stays_changed(evening: Evening) -> None:
+    evening.repo.write("plan.md", "- [x] one\n- [ ] two\n")
+    evening.repo.write("work/one", "finished by another tool\n")
+    assert evening.run("--commits", "agent", agent=STOPPING, HOLDER=evening.holder).code == 130
+    hook = evening.repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n")
+    evening.done("--commits", "agent", agent=COMMITTING)
+    assert hook.read_text() == "#!/bin/sh\nexit 0\n"
 
 
 def _holds_plan(repo: Repo, ref: str) -> bool:

@@ -19,14 +19,14 @@ from holdfast.engine.attempt import (
     verify,
     work_refused,
 )
-from holdfast.engine.begin import begin
+from holdfast.engine.begin import begin, rest
 from holdfast.engine.commit import Rejected, Sealed, Staged
 from holdfast.engine.criteria import hear_criteria
 from holdfast.engine.flight import Flight
 from holdfast.engine.land import drop_helpers
 from holdfast.engine.observe import Sight, plan_at_tip
 from holdfast.engine.site import Site
-from holdfast.errors import TaskFailure
+from holdfast.errors import AgentUnavailable, Interrupted, TaskFailure
 from holdfast.model.events import Noticed, Rescued, TaskLanded
 from holdfast.model.plan import Document, Status, Task
 from holdfast.system import files
@@ -130,7 +130,11 @@ def _ask(site: Site, flight: Flight, sight: Sight, task: Task, number: int) -> S
     this = Try(task, sight.at_tip, number, ASKED, "", False, False, sight.dirt.paths)
     outcome = run_agent(site, flight, this, COMMIT_RECOVERY)
     respect_others(site, flight)
-    stop_if_hopeless(site, outcome, "while the agent was asked to commit")
+    try:
+        stop_if_hopeless(site, outcome, "while the agent was asked to commit")
+    except (Interrupted, AgentUnavailable):
+        rest(site, flight)
+        raise
     made = agents_commit(site, flight, sight.at_tip, task)
     if outcome.kind is OutcomeKind.FINISHED and isinstance(made, Sealed):
         return made

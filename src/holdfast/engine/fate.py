@@ -7,7 +7,7 @@ from holdfast.engine.leftover import end_leftovers
 from holdfast.engine.marks import commit_mark, commit_state
 from holdfast.engine.observe import Sight, look, same_task
 from holdfast.engine.recover import Action, Record, decide
-from holdfast.engine.repair import REPAIRS
+from holdfast.engine.repair import REPAIRS, clear_dead_locks
 from holdfast.engine.schedule import blocked_by, find_task
 from holdfast.engine.site import Site
 from holdfast.errors import PlanError, Refused
@@ -15,7 +15,8 @@ from holdfast.model.events import Rescued, TaskChanged
 from holdfast.model.plan import Document, Status, Task
 
 SETTLING = (Action.SET_ASIDE, Action.FINISH, Action.PUBLISH)
-"""What recovery may do before we look at the task: it changes no byte of anybody's work."""
+"""What recovery may do before we look at the task: it changes no byte of anybody's work. An edit of the plan
+beside work in flight is taken in too, for letting go of that work would put it aside as well."""
 
 
 def skip(site: Site, wanted: str) -> str:
@@ -62,7 +63,8 @@ def _settled(site: Site, wanted: str) -> tuple[Sight, Document, Task]:
     """What a dead run left is brought to its end first, as far as that needs no decision."""
     end_leftovers(site)
     sight = look(site)
-    while (action := decide(sight.observation)) in SETTLING:
+    clear_dead_locks(site, sight)
+    while (action := decide(sight.observation)) in SETTLING or (action is Action.TAKE_EDIT and sight.flight):
         REPAIRS[action](site, sight)
         sight = look(site)
     if sight.at_tip is None:

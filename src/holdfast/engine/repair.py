@@ -42,7 +42,7 @@ def recover(site: Site) -> Standing:
     settle_objects(site)
     for _ in range(MOST_REPAIRS):
         sight = look(site)
-        _clear_locks(site, sight)
+        clear_dead_locks(site, sight)
         action = decide(sight.observation)
         standing = REPAIRS[action](site, sight)
         if standing is not None:
@@ -53,7 +53,7 @@ def recover(site: Site) -> Standing:
     )
 
 
-def _clear_locks(site: Site, sight: Sight) -> None:
+def clear_dead_locks(site: Site, sight: Sight) -> None:
     """A killed git call leaves its lock; only where something of ours had begun can it be ours."""
     begun = sight.observation.record is not Record.NONE or bool(sight.candidate)
     for notice in guard.clear_locks(site, ours_alone=not begun):
