@@ -25,6 +25,8 @@ class Around(NamedTuple):
     path: str
     before: bytes | None
     after: bytes
+    edited: bool = False
+    """Somebody has committed another one since."""
 
 
 def land(site: Site, flight: Flight, sealed: Sealed) -> None:
@@ -39,7 +41,7 @@ def land(site: Site, flight: Flight, sealed: Sealed) -> None:
     if flight.by_hand or not still_staged(site, sealed):
         finish(site, flight, sealed.commit)
         return
-    _install_index(site, _changed_files(site, sealed))
+    _install_index(site, _changed_files(site, sealed), sealed.commit)
     bring_ignored_files(site, flight, sealed.commit)
     _drop(site, {candidate: sealed.commit, site.base_ref: flight.base})
 
@@ -55,11 +57,15 @@ def _move_branch(site: Site, flight: Flight, commit: str) -> None:
 
 
 def finish(site: Site, flight: Flight, commit: str) -> None:
-    """Bring index and plan in line with a commit that has landed, then drop the helpers."""
+    """Bring index and plan in line with a commit that has landed, then drop the helpers.
+
+    Where it had landed before, somebody may have committed on top of it.
+    """
+    tip = site.git.resolve(site.branch) or commit
     if flight.by_hand:
-        _sync_plan_entry(site, commit)
+        _sync_plan_entry(site, commit, tip)
     else:
-        _sync_whole_index(site, commit)
+        _sync_whole_index(site, commit, tip)
     bring_ignored_files(site, flight, commit)
     drop_helpers(site)
 
@@ -93,19 +99,19 @@ def _drop(site: Site, helpers: Mapping[str, str]) -> None:
     clear_flight(site.workspace.tree_state)
 
 
-def _sync_whole_index(site: Site, commit: str) -> None:
-    """Everything in the tree is in the commit, so the private index is what the user's has to be."""
+def _sync_whole_index(site: Site, commit: str, tip: str) -> None:
+    """Everything in the tree is in the tip, so the private index is what the user's has to be."""
     private = site.private_index
     if _died_between_link_and_rename(site, private):
         _rename_lock(site, private)
         return
-    if not _matches(site, commit):
-        prepare_index(site, commit)
-    _install_index(site, _files_around(site, commit))
+    if not _matches(site, tip):
+        prepare_index(site, tip)
+    _install_index(site, _files_around(site, commit, tip), commit)
 
 
-def _install_index(site: Site, plan: Sequence[Around]) -> None:
-    _bring_plan(site, plan, site.private_index)
+def _install_index(site: Site, plan: Sequence[Around], commit: str) -> None:
+    _bring_plan(site, plan, site.private_index, commit)
     faults.point("index.before")
     _replace_index(site, site.private_index)
     faults.point("index.after")
@@ -121,12 +127,13 @@ def _changed_files(site: Site, sealed: Sealed) -> list[Around]:
     ]
 
 
-def _files_around(site: Site, commit: str) -> list[Around]:
+def _files_around(site: Site, commit: str, tip: str) -> list[Around]:
     paths = kept_files(site.plan)
-    names = [f"{rev}:{path}" for rev in (commit, f"{commit}^") for path in paths]
-    contents = site.git.objects(names)
-    found = zip(paths, contents[: len(paths)], contents[len(paths) :], strict=True)
-    return [Around(path, before, after) for path, after, before in found if after is not None]
+    contents = site.git.objects([f"{rev}:{path}" for path in paths for rev in (f"{commit}^", commit, tip)])
+    found = zip(paths, contents[::3], contents[1::3], contents[2::3], strict=True)
+    return [
+        Around(path, before, after, now != after) for path, before, after, now in found if after is not None
+    ]
 
 
 def _matches(site: Site, commit: str) -> bool:
@@ -135,26 +142,27 @@ def _matches(site: Site, commit: str) -> bool:
     return not site.git.changes(commit, site.private_index)
 
 
-def _sync_plan_entry(site: Site, commit: str) -> None:
+def _sync_plan_entry(site: Site, commit: str, tip: str) -> None:
     """A change of marks by hand: the user's staged changes stay, only the plan's entry follows."""
-    changes = site.git.changes_between(f"{commit}^", commit)
+    paths = {change.path for change in site.git.changes_between(f"{commit}^", commit)}
+    changes = [c for c in site.git.changes_between(f"{commit}^", tip) if c.path in paths]
     own = os.path.join(site.git.git_dir, "index")
     faults.point("entry.before")
     site.git.set_entries(own, [(c.new_mode, c.new_blob, c.path) for c in changes])
-    _bring_plan(site, _files_around(site, commit), own)
+    _bring_plan(site, _files_around(site, commit, tip), own, commit)
     faults.point("entry.after")
 
 
-def _bring_plan(site: Site, plan: Sequence[Around], index: str) -> None:
+def _bring_plan(site: Site, plan: Sequence[Around], index: str, commit: str) -> None:
     """The plan in the tree: as committed, or, if somebody edited it since, with the new marks added."""
     follow = []
     for file in plan:
         now = in_tree(site.git.root, file.path)
         ours = now is None or now == file.before or _torn(now, file)
-        if ours or _same_but_for_filters(site, file.path):
+        if not file.edited and (ours or _same_but_for_filters(site, file.path)):
             follow.append(file.path)
         elif now is not None and now != file.after:
-            _carry_marks(site, file, now)
+            _carry_marks(site, file, now, commit)
     if follow:
         site.git.run("checkout-index", "--force", "--index", "--", *follow, index=index)
         files.flush(site.git.root, follow)
@@ -175,7 +183,7 @@ def _same_but_for_filters(site: Site, path: str) -> bool:
     return now in parent_or_self
 
 
-def _carry_marks(site: Site, file: Around, now: bytes) -> None:
+def _carry_marks(site: Site, file: Around, now: bytes, commit: str) -> None:
     """The user edited the plan while a task was landing: their edit stays, the new marks are added to it.
 
     A file beside the plan has no marks of its own to add: the edit stays as it is.
@@ -187,7 +195,7 @@ def _carry_marks(site: Site, file: Around, now: bytes) -> None:
         theirs = plan_in_tree(site.git.root, site.plan)
     except PlanError:
         return  # not a plan at the moment; the run will say so
-    before, after = (plan_at(site.git, site.plan, rev) for rev in ("HEAD^", "HEAD"))
+    before, after = (plan_at(site.git, site.plan, rev) for rev in (f"{commit}^", commit))
     old = {task.key: task.status for task in before.plan.tasks} if before else {}
     for task in after.plan.tasks if after else ():
         same = next((t for t in theirs.plan.tasks if t.key == task.key), None)

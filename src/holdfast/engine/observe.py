@@ -5,7 +5,7 @@ import re
 from typing import NamedTuple
 
 from holdfast.engine.flight import Damaged, Flight, read_flight
-from holdfast.engine.message import KEY, TASK, read_trailers
+from holdfast.engine.message import ATTEMPT, KEY, TASK, read_trailers
 from holdfast.engine.recover import Candidate, Dirt, Observation, Record, Tip
 from holdfast.engine.site import Site
 from holdfast.engine.source import kept_files, plan_at, plan_in_tree
@@ -237,7 +237,8 @@ def _classify_dirt(
     return Dirt.STEPS if len(stepped) == 1 else Dirt.OTHER
 
 
-def landed_task(git: Git, commit: str) -> tuple[str, str]:
-    """(id, key) from the trailers of a task's commit, ("", "") when it has none."""
+def landed_task(git: Git, commit: str) -> tuple[str, str, int]:
+    """(id, key, attempt) from the trailers of a commit of ours; attempt 0 is a change of marks by hand."""
     trailers = read_trailers(os.fsdecode(git.run("log", "-1", "--format=%B", commit)))
-    return trailers.get(TASK, ""), trailers.get(KEY, "")
+    attempt = trailers.get(ATTEMPT, "")
+    return trailers.get(TASK, ""), trailers.get(KEY, ""), int(attempt) if attempt.isdecimal() else 0

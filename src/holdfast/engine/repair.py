@@ -10,10 +10,11 @@ from holdfast.engine.begin import begin, pin_base, rest
 from holdfast.engine.claims import require_agreement
 from holdfast.engine.commit import prepare_index
 from holdfast.engine.flight import Flight, set_aside_flight, write_flight
-from holdfast.engine.land import drop_helpers, finish, publish
+from holdfast.engine.land import drop_helpers
 from holdfast.engine.marks import commit_edit, commit_plan, commit_state, commit_words, marks_differ
-from holdfast.engine.observe import Sight, landed_task, look, plan_at_tip, same_task
+from holdfast.engine.observe import Sight, look, plan_at_tip, same_task
 from holdfast.engine.recover import Action, Record, decide
+from holdfast.engine.repair_landed import finish_landed, publish_sealed
 from holdfast.engine.site import Site
 from holdfast.engine.torn import settle_objects
 from holdfast.errors import Refused
@@ -92,36 +93,6 @@ def _forget(site: Site, sight: Sight) -> None:
 
 def _commit_plan(site: Site, sight: Sight) -> None:
     commit_plan(site, sight.tip, sight.at_tip)
-
-
-# -- a commit was made -------------------------------------------------------------------------------
-
-
-def _finish(site: Site, sight: Sight) -> None:
-    finish(site, _flight_of(site, sight), sight.candidate)
-    _tell_landed(site, sight, "the commit had landed; brought the index and the plan in line")
-
-
-def _publish(site: Site, sight: Sight) -> None:
-    publish(site, _flight_of(site, sight), sight.candidate)
-    _tell_landed(site, sight, "published it; no agent was needed")
-
-
-def _flight_of(site: Site, sight: Sight) -> Flight:
-    """The record, or, when it is gone, as much of it as the commit itself tells."""
-    if sight.flight is not None and sight.flight.run == site.run:
-        return sight.flight
-    task, key = landed_task(site.git, sight.candidate)
-    base = site.git.resolve(f"{sight.candidate}^") or ""
-    return Flight(site.run, site.plan.path, task, key, "", base, site.branch, "", "", 1, {})
-
-
-def _tell_landed(site: Site, sight: Sight, did: str) -> None:
-    flight = _flight_of(site, sight)
-    found = f"its sealed commit {sight.candidate[:12]} of an interrupted run"
-    site.record(Recovered(found, did, flight.task))
-    if not flight.by_hand:
-        site.record(TaskLanded(flight.task, flight.title, sight.candidate, flight.attempt, 0.0))
 
 
 # -- a task was in flight ----------------------------------------------------------------------------
@@ -285,8 +256,8 @@ Repair = Callable[[Site, Sight], "Standing | None"]
 
 REPAIRS: dict[Action, Repair] = {
     Action.SET_ASIDE: _set_aside,
-    Action.FINISH: _finish,
-    Action.PUBLISH: _publish,
+    Action.FINISH: finish_landed,
+    Action.PUBLISH: publish_sealed,
     Action.RESEAL: _reseal,
     Action.REFUSE_OTHERS: refuse.refuse_others,
     Action.REFUSE_MOVED: refuse.refuse_moved,
