@@ -171,6 +171,28 @@ def test_a_task_does_not_inherit_the_attempts_of_the_one_that_had_its_number(eve
     assert (evening.repo.path / "attempts").read_text() == "two 1\none 1\n"
 
 
+@pytest.mark.parametrize("point", ["commit.after", "plan.synced", "helpers.before"])
+def test_the_last_task_removed_while_a_commit_lands_is_not_taken_for_a_torn_file(
+    evening: Evening, point: str
+) -> None:
+    evening.killed(point)
+    text = (evening.repo.path / "plan.md").read_text()
+    evening.repo.write("plan.md", text.removesuffix("- [ ] two\n"))
+    evening.done()
+    assert evening.repo.git("show", "HEAD:plan.md") == "- [x] one"
+
+
+@pytest.mark.parametrize("size", [0, 4096, 8192])
+def test_a_plan_torn_by_a_killed_git_call_is_written_again(evening: Evening, size: int) -> None:
+    words = "".join(f"  {number:04} words\n" for number in range(1000))
+    evening.repo.write("plan.md", f"- [ ] one\n{words}")
+    evening.repo.commit("A long plan")
+    evening.killed("commit.after")
+    evening.repo.write("plan.md", evening.repo.git("show", "HEAD:plan.md")[:size])
+    evening.done()
+    assert evening.repo.git("show", "HEAD:plan.md") == f"- [x] one\n{words}".rstrip("\n")
+
+
 @pytest.mark.parametrize("command", ["reset", "skip"])
 def test_letting_go_of_work_in_flight_keeps_an_edit_of_the_plan(evening: Evening, command: str) -> None:
     evening.killed("agent.after")

@@ -17,6 +17,8 @@ from holdfast.system import clock, faults, files
 from holdfast.system.git import ABSENT, GitKilled
 
 INDEX_PATIENCE = 10.0
+PAGE = 4096
+"""Every kernel's pages are a multiple of this."""
 
 
 class Around(NamedTuple):
@@ -170,8 +172,9 @@ def _bring_plan(site: Site, plan: Sequence[Around], index: str, commit: str) -> 
 
 
 def _torn(now: bytes, file: Around) -> bool:
-    """git writes the file in place: killed in the middle it leaves the beginning of it, or nothing."""
-    return file.after.startswith(now)
+    """git writes the file in place: killed in the middle it leaves nothing, or some whole pages of it. Any
+    other beginning of the plan is somebody's edit: the last tasks are removed."""
+    return len(now) % PAGE == 0 and file.after.startswith(now)
 
 
 def _same_but_for_filters(site: Site, path: str) -> bool:
