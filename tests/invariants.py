@@ -46,15 +46,15 @@ class Expectation(NamedTuple):
 def broken_invariants(repo: Repo, expected: Expectation) -> list[str]:
     """Every broken promise as a sentence; empty is good."""
     commits = repo.git("rev-list", "--reverse", f"{expected.base}..HEAD").split()
-    owners = [_trailer(repo, commit, expected.trailer) for commit in commits]
+    owners = [trailer(repo, commit, expected.trailer) for commit in commits]
     problems = _one_commit_each(owners, expected)
     for commit, task in zip(commits, owners, strict=True):
         problems += _commit_holds_its_task_alone(repo, commit, task, expected.plan)
     problems += _nothing_lost(repo, expected.ledger)
     problems += _nothing_done_again(dict(zip(owners, commits, strict=True)), commits, expected.ledger)
-    problems += _no_two_agents(expected.ledger)
-    problems += _sound(repo)
-    problems += _nothing_left(repo)
+    problems += agents_overlapped(expected.ledger)
+    problems += unsound(repo)
+    problems += helpers_left(repo)
     if expected.belongings is not None and expected.belongings != belongings(repo, _branch(repo)):
         problems.append("I9: the user's refs, reflogs, config or hooks have changed")
     return problems
@@ -66,7 +66,7 @@ def frozen(repo: Repo) -> dict[str, object]:
         "refs": repo.git("for-each-ref"),
         "head": (repo.path / ".git/HEAD").read_text(),
         "index": (repo.path / ".git/index").read_bytes(),
-        "tree": _tree(repo),
+        "tree": tree(repo),
         "config": (repo.path / ".git/config").read_bytes(),
     }
 
@@ -112,7 +112,7 @@ def processes_marked_with(text: str) -> list[int]:
     return found
 
 
-def _trailer(repo: Repo, commit: str, name: str) -> str:
+def trailer(repo: Repo, commit: str, name: str) -> str:
     return repo.git("log", "-1", f"--format=%(trailers:key={name},valueonly,separator=%x2C)", commit).strip()
 
 
@@ -143,8 +143,8 @@ def _ticks(plan: str) -> set[int]:
 
 def _nothing_lost(repo: Repo, ledger: Path) -> list[str]:
     """I3: every line an agent says it wrote is in the tree, on a branch or under rescue."""
-    lines = [" ".join(words) for word, *words in _ledger(ledger) if word == "wrote"]
-    kept = b"".join(data for data in _tree(repo).values()) if lines else b""
+    lines = [" ".join(words) for word, *words in read_ledger(ledger) if word == "wrote"]
+    kept = b"".join(data for data in tree(repo).values()) if lines else b""
     if any(f"{line}\n".encode() not in kept for line in lines):
         kept += _all_that_is_reachable(repo)
     return [f"I3: the line {line!r} is lost" for line in lines if f"{line}\n".encode() not in kept]
@@ -160,7 +160,7 @@ def _all_that_is_reachable(repo: Repo) -> bytes:
 def _nothing_done_again(commit_of: dict[str, str], commits: list[str], ledger: Path) -> list[str]:
     """I4: where HEAD was at each start, the task's commit was not there yet."""
     problems = []
-    for word, *words in _ledger(ledger):
+    for word, *words in read_ledger(ledger):
         if word != "start":
             continue
         task, head = words[:2]
@@ -170,17 +170,17 @@ def _nothing_done_again(commit_of: dict[str, str], commits: list[str], ledger: P
     return problems
 
 
-def _no_two_agents(ledger: Path) -> list[str]:
+def agents_overlapped(ledger: Path) -> list[str]:
     """I6: each agent looked, as it started, whether an earlier one was still alive."""
-    overlaps = [words for word, *words in _ledger(ledger) if word == "overlap"]
+    overlaps = [words for word, *words in read_ledger(ledger) if word == "overlap"]
     return [f"I6: the agent of {task} started while {pid} was alive" for task, pid in overlaps]
 
 
-def _ledger(ledger: Path) -> list[list[str]]:
+def read_ledger(ledger: Path) -> list[list[str]]:
     return [line.split() for line in ledger.read_text().splitlines()] if ledger.is_file() else []
 
 
-def _sound(repo: Repo) -> list[str]:
+def unsound(repo: Repo) -> list[str]:
     problems = []
     fsck = run(("git", "fsck", "--strict", "--no-dangling", "--no-progress"), cwd=repo.path, env=repo.env)
     if fsck.code or fsck.out:
@@ -194,7 +194,7 @@ def _sound(repo: Repo) -> list[str]:
     return problems
 
 
-def _nothing_left(repo: Repo) -> list[str]:
+def helpers_left(repo: Repo) -> list[str]:
     helpers = repo.git("for-each-ref", "refs/holdfast/base", "refs/holdfast/candidate")
     record = list((repo.path / ".git/holdfast").rglob("in-flight.json"))
     return [f"helpers left: {helpers or record}"] if helpers or record else []
@@ -204,13 +204,13 @@ def _branch(repo: Repo) -> str:
     return repo.git("symbolic-ref", "HEAD")
 
 
-def _tree(repo: Repo) -> dict[str, bytes]:
+def tree(repo: Repo) -> dict[str, bytes]:
     found = {str(p.relative_to(repo.path)): p for p in sorted(repo.path.rglob("*")) if p.is_file()}
     return {name: path.read_bytes() for name, path in found.items() if not name.startswith(".git/")}
 
 
 def agent_starts(ledger: Path) -> dict[str, int]:
     counts: dict[str, int] = {}
-    for word, task, *_ in _ledger(ledger):
+    for word, task, *_ in read_ledger(ledger):
         counts[task] = counts.get(task, 0) + (word == "start")
     return counts

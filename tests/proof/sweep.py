@@ -57,7 +57,7 @@ def judge(template: Scene, strike: Strike, point: int, arena: Path, *, keep: boo
     """The scene stays when something is wrong, or on request."""
     scene = template.copy(arena / f"point-{point}")
     struck = strike(scene, point)
-    problems = [*struck.problems, *_rough_ending(struck.code, struck.said)]
+    problems = [*struck.problems, *rough_ending(struck.code, struck.said)]
     rerun, reruns, said = _again_until_done(scene, struck)
     problems += rerun or _look_closely(scene, struck.said + said)
     where = struck.where or "(not reached)"
@@ -104,11 +104,11 @@ def _again_until_done(scene: Scene, struck: Struck) -> tuple[list[str], int, str
         result = scene.run()
         code = result.code
         said.append(_words(result))
-        problems += _rough_ending(code, said[-1])
+        problems += rough_ending(code, said[-1])
     return [*problems, f"not done after {MOST_RERUNS} reruns: exit {code}"], MOST_RERUNS, "\n".join(said)
 
 
-def _rough_ending(code: int, said: str) -> list[str]:
+def rough_ending(code: int, said: str) -> list[str]:
     """I11: an ending is a documented code and a sentence that says what to do, or our own kill."""
     problems = [] if code in (*DOCUMENTED, KILLED) else [f"I11: exit {code} is not a documented ending"]
     if code not in (0, KILLED) and not re.search(r"^  fix: \S", said, re.MULTILINE):
