@@ -38,6 +38,7 @@ def prompt(facts: PromptFacts = FACTS) -> str:
         "The plan is in `plans/readers.md`",
         "do not edit it",
         "verify every acceptance criterion",
+        "if you have a skill or command for code review, use it",
         "```\nmake test\n```\n```\nruff check .\n```\n",
         "Do not commit",
         "do not switch",
