@@ -7,6 +7,7 @@ import shlex
 import sys
 from functools import partial
 
+from holdfast.cli.begun import opening_words, require_begun
 from holdfast.cli.place import first_readable, plan_place, repository
 from holdfast.cli.session import open_site, time_of_day, tools_for
 from holdfast.config import Config, load_config
@@ -18,7 +19,7 @@ from holdfast.engine.schedule import find_task, next_task, waiting_for
 from holdfast.engine.site import Site
 from holdfast.engine.source import in_tree, plan_at, plan_in_tree
 from holdfast.errors import HoldfastError, Refused, TaskFailure, UsageError, machine_trouble
-from holdfast.model.events import RunEnded, RunStarted
+from holdfast.model.events import Noticed, RunEnded, RunStarted
 from holdfast.model.plan import Document, Plan, Status
 from holdfast.model.state import State
 from holdfast.registry import gates
@@ -51,6 +52,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     who.add_argument("--agent-args", metavar="WORDS", help="more arguments for claude or codex")
     who.add_argument("--script", metavar="FILE", help="what the scripted agent plays")
+    who.add_argument(
+        "--non-interactive", action="store_true", help="let the agent work without questions (always so)"
+    )
     who.add_argument("--extra-prompt", metavar="TEXT", help="added to every prompt")
     how = parser.add_argument_group("how")
     how.add_argument("--max-attempts", metavar="N", help="attempts a task gets (3)")
@@ -73,6 +77,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--resume", action="store_true", help="only go on with what was begun: refuse to start from nothing"
     )
     what.add_argument(
+        "--auto-continue", action="store_true", help="go on with an existing build unasked (always so)"
+    )
+    what.add_argument(
         "--force-new", action="store_true", help="begin the plan again; what was recorded is archived"
     )
     what.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
@@ -92,7 +99,7 @@ def execute(args: argparse.Namespace) -> int:
         _begin_anew(git, place, config, args)
     document = _plan_now(git, place)
     if args.resume:
-        _require_begun(git, place, document.plan)
+        require_begun(git, place, document.plan)
     _check_selection(document.plan, config)
     if args.dry_run:
         _tell_intention(git, place, document.plan, config)
@@ -102,8 +109,9 @@ def execute(args: argparse.Namespace) -> int:
         _require_agent(config)
         tools.agent.require()
     _require_identity(git)
+    opening = opening_words(git, place, document.plan, auto_continue=args.auto_continue)
     with open_site(git, place, config, tools, lambda: _view(args, document.plan)) as (site, history):
-        return _run(site, history, document.plan, config)
+        return _run(site, history, document.plan, config, opening)
 
 
 def _begin_anew(git: Git, place: PlanPlace, config: Config, args: argparse.Namespace) -> None:
@@ -117,22 +125,7 @@ def _begin_anew(git: Git, place: PlanPlace, config: Config, args: argparse.Names
         begin_anew(site)
 
 
-def _require_begun(git: Git, place: PlanPlace, plan: Plan) -> None:
-    state = place.dialect.marks_in(place.path)
-    if state != place.path and in_tree(git.root, state) is None:
-        raise UsageError(
-            f"Resume requested but no state file found: {state}",
-            fix="Did you mean to start a new epic execution? Then run without --resume",
-        )
-    flight = read_flight(Workspace(git, "").tree_state)
-    if not _settled(plan) and not (isinstance(flight, Flight) and flight.plan == place.path):
-        raise UsageError(
-            f"resume requested, but nothing has been done for {place.path} yet",
-            fix="start it without --resume",
-        )
-
-
-def _run(site: Site, history: State, plan: Plan, config: Config) -> int:
+def _run(site: Site, history: State, plan: Plan, config: Config, opening: str) -> int:
     began = clock.monotonic()
     branch = site.branch.removeprefix("refs/heads/")
     settled = _settled(plan)
@@ -140,6 +133,8 @@ def _run(site: Site, history: State, plan: Plan, config: Config) -> int:
     site.record(
         RunStarted(plan.path, plan.dialect, branch, mode, config.agent, len(plan.tasks), settled, os.getpid())
     )
+    if opening:
+        site.record(Noticed(opening))
     try:
         plan = run(site, history)
         _require_done(plan, config)
