@@ -135,6 +135,13 @@ def test_scenario_3_recovery_failure_leaves_the_repository_unchanged(night: Nigh
     assert after == before
 
 
+def test_a_failed_commit_is_asked_for_twice_and_no_more_and_nothing_else_is_begun(night: Night) -> None:
+    night.repo.write("plan.md", "- [x] One\n- [ ] Two\n")
+    night.repo.write("work-1.txt", "1\n")
+    assert night.run('echo "start $HOLDFAST_TASK_ID" >> "$LEDGER"; exit 1').code == 1
+    assert agent_starts(night.ledger) == {"1": 2}
+
+
 def test_scenario_4_no_recovery_needed_says_nothing(night: Night) -> None:
     result = night.run(GOOD)
     assert "previous run" not in result.out

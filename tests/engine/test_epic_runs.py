@@ -1,13 +1,16 @@
 """Epics run for real: one commit per ticket, the state file in it or behind it, whatever dies or fails."""
 
 import json
+import signal
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from epic_shape import state_in
-from scratch import Cli, Repo, Result
+from scratch import HOLDFAST, Cli, Repo, Result
 
 EPIC = """\
 name: Shop
@@ -112,6 +115,44 @@ def test_skip_and_reset_are_told_in_the_state_file(repo: Repo, cli: Cli) -> None
     assert not (shop.path / "c.txt").exists()
     assert cli("reset", "c", "--plan", "epics/shop").code == 0
     _finished(shop, _run(cli))
+
+
+def test_a_failed_ticket_is_reported_again_and_not_tried_unasked_and_force_new_begins_again(
+    shop: Repo, cli: Cli
+) -> None:
+    assert _run(cli, BAD="b").code == 1
+    before = shop.git("rev-parse", "HEAD")
+    again = _run(cli)
+    assert again.code == 1
+    assert "(completed: 2, pending: 1, failed: 1)" in again.out
+    assert "task b failed; blocked by that: d" in again.err
+    assert shop.git("rev-parse", "HEAD") == before
+    anew = _run(cli, "--force-new")
+    assert anew.code == 0, anew.err
+    (archive,) = (shop.path / STATE).parent.glob("epic-state.*.json")
+    assert f"Archived existing state: epics/shop/artifacts/{archive.name}" in anew.out
+    assert state_in(archive.read_bytes())["tickets"]["b"]["state"] == "FAILED"
+    assert {ticket["state"] for ticket in _told(shop)["tickets"].values()} == {"COMPLETED"}
+
+
+def test_ctrl_c_in_the_middle_of_a_ticket_then_the_same_command_builds_it_from_its_start(
+    shop: Repo, cli: Cli, tmp_path: Path
+) -> None:
+    ready = tmp_path / "ready"
+    waits = f"echo half > half.txt; touch {ready}; sleep 100"
+    command = (*HOLDFAST, "run", "epics/shop", "--agent-cmd", waits)
+    process = subprocess.Popen(command, cwd=shop.path, env=shop.env, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 30
+    while not ready.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 130
+    again = _run(cli)
+    assert "found 1 changed file of an interrupted attempt; kept under rescue" in again.out
+    _finished(shop, again)
+    refs = shop.git("for-each-ref", "--format=%(refname)", "refs/holdfast/rescue").split()
+    assert {shop.git("show", f"{ref}:work/half.txt") for ref in refs} == {"half"}
+    assert shop.git("stash", "list") == ""
 
 
 def _shop(repo: Repo, epic: str) -> Repo:

@@ -78,6 +78,15 @@ def test_missing_files_are_named(idea: Repo, cli: Cli, name: str) -> None:
     assert name.removesuffix(".md") in result.err
 
 
+def test_a_dry_run_names_the_mode_before_anything_must_be_committed(idea: Repo, cli: Cli) -> None:
+    idea.write(f"{IDEA}/greeter-spec.md", "# Changed\n")
+    result = run(cli, "--trunk", "--dry-run")
+    assert result.code == 0, result.err
+    assert "mode      trunk, on branch main" in result.out
+    assert "would run 1.1: Say hello" in result.out
+    assert idea.git("status", "--porcelain") == f" M {IDEA}/greeter-spec.md"
+
+
 @pytest.mark.parametrize("name", ["greeter-idea.md", "greeter-spec.md"])
 def test_uncommitted_idea_files_are_refused_unless_told_to_take_them_in(
     idea: Repo, cli: Cli, name: str

@@ -67,6 +67,24 @@ def test_a_spec_that_git_ignores_is_kept_up_in_the_tree(repo: Repo, cli: Cli, po
     assert commits_in_memory(built) == {"a": first, "b": second, "": second}
 
 
+@pytest.mark.parametrize("point", ["agent.after", "commit.after"])
+def test_killed_in_the_middle_a_spec_goes_on_with_its_first_open_item(
+    repo: Repo, cli: Cli, point: str
+) -> None:
+    items = [{"id": name, "title": f"Do {name}", "status": "pending"} for name in "abc"]
+    repo.write(SPEC, json.dumps({"phases": [{"phase": 1, "subtasks": items}]}))
+    repo.commit("Add the plan")
+    agent = ("--agent-cmd", 'echo "$HOLDFAST_TASK_ID" >> order.txt')
+    assert cli("run", "001", *agent, env={"HOLDFAST_FAULT": f"{point}@2"}).code == -9
+    first = commit_of(repo, "a")
+    result = cli("run", "001", *agent, "--auto-continue")
+    assert result.code == 0, result.err
+    assert "Auto-continue: Resuming existing build..." in result.out
+    assert commit_of(repo, "a") == first
+    assert statuses(repo, "HEAD", SPEC) == ["completed"] * 3
+    assert [commit_of(repo, name) != first for name in "bc"] == [True, True]
+
+
 def test_a_rafa_plan_is_run_with_its_own_messages(repo: Repo, cli: Cli) -> None:
     tasks = [{"id": f"t0{n}", "title": f"Add <{n}>", "status": "pending", "attempts": 0} for n in (1, 2)]
     repo.write(RAFA, json.dumps({"id": "aB3dE9", "name": "cart", "status": "not_started", "tasks": tasks}))
@@ -113,3 +131,20 @@ def test_failed_attempts_are_in_the_log_of_the_commit_that_held(repo: Repo, cli:
         *("task_started", "task_completed", "plan_completed"),
     ]
     assert json.loads(repo.git("show", f"HEAD:{RAFA}"))["tasks"][0]["attempts"] == 3
+
+
+@pytest.mark.parametrize("options", [(), ("--allow-dirty",)])
+def test_a_failed_rafa_task_leaves_its_work_and_writes_no_failure_down(
+    repo: Repo, cli: Cli, options: tuple[str, ...]
+) -> None:
+    tasks = [{"id": "t01", "title": "Add it", "status": "pending", "attempts": 0}]
+    plan = repo.write(
+        RAFA, json.dumps({"id": "aB3dE9", "name": "cart", "status": "not_started", "tasks": tasks})
+    )
+    repo.commit("Add the plan")
+    before = plan.read_bytes(), repo.git("rev-parse", "HEAD")
+    result = cli("run", "cart", "--agent-cmd", "echo half > half.txt; exit 1", *options)
+    assert result.code == 1
+    assert "failed after 5 attempts" in result.err
+    assert (plan.read_bytes(), repo.git("rev-parse", "HEAD")) == before
+    assert repo.git("status", "--porcelain") == "?? half.txt"

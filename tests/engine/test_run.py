@@ -197,6 +197,28 @@ def test_stash_other_branches_and_config_are_left_alone(run: Runner) -> None:
     assert (run.repo.path / ".git/config").read_bytes() == config
 
 
+def test_what_git_ignores_is_not_committed(run: Runner) -> None:
+    run.repo.write(".gitignore", ".env\n")
+    run.plan("- [ ] One\n")
+    assert run(agent=AGENT + "echo secret > .env\n").code == 0
+    assert ".env" not in run.repo.git("ls-tree", "-r", "--name-only", "HEAD").split()
+    assert (run.repo.path / ".env").read_text() == "secret\n"
+
+
+def test_a_remote_is_not_written_to_even_when_a_failed_commit_is_recovered(
+    run: Runner, tmp_path: Path
+) -> None:
+    base = run.plan("- [ ] One\n- [ ] Two\n")
+    run.repo.git("clone", "--quiet", "--bare", ".", str(tmp_path / "remote"))
+    run.repo.git("remote", "add", "origin", str(tmp_path / "remote"))
+    run.repo.git("config", "branch.main.remote", "origin")
+    run.repo.write("plan.md", "- [x] One\n- [ ] Two\n")
+    run.repo.write("work.txt", "of a failed commit\n")
+    assert run().code == 0
+    assert len(run.new_commits(base)) == 2
+    assert run.repo.git("ls-remote", "--heads", "origin") == f"{base}\trefs/heads/main"
+
+
 # -- attempts and gates ------------------------------------------------------------------------------
 
 
