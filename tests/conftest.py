@@ -4,6 +4,8 @@ import pytest
 
 from scratch import Cli, Repo, hermetic_environment, scratch_repo
 
+pytest_plugins = ["compatibility"]
+
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:

@@ -49,6 +49,7 @@ def run(cli: Cli, *options: str) -> Result:
 def test_each_task_is_one_commit_and_its_steps_are_ticked_with_it(idea: Repo, cli: Cli) -> None:
     result = run(cli)
     assert result.code == 0, result.out + result.err
+    assert "All tasks completed!" in result.out
     first = idea.git("show", f"HEAD~1:{IDEA}/greeter-plan.md")
     assert first + "\n" == PLAN.replace("- [ ] **Task 1.1", "- [x] **Task 1.1").replace(
         "    - [ ] write it\n    - [ ] try it", "    - [x] write it\n    - [x] try it"
