@@ -192,7 +192,10 @@ def test_several_tasks_marked_at_once_are_refused_because_their_work_is_mixed(ni
     assert "cannot be told apart" in result.err
 
 
-@pytest.mark.parametrize("lock", ["refs/heads/main.lock", "HEAD.lock", "packed-refs.lock", "index.lock"])
+LOCKS = ["refs/heads/main.lock", "HEAD.lock", "packed-refs.lock", "index.lock", "objects/maintenance.lock"]
+
+
+@pytest.mark.parametrize("lock", LOCKS)
 @pytest.mark.parametrize("point", ["agent.after", "candidate.after", "commit.after", "helpers.before"])
 def test_locks_of_a_git_call_that_was_killed_are_moved_away(night: Night, point: str, lock: str) -> None:
     night.killed(point)

@@ -88,7 +88,7 @@ def clear_locks(site: Site, *, ours_alone: bool = False) -> list[str]:
     `ours_alone` leaves those that a git call of the user's could have made.
     """
     ours = [*_own_ref_locks(site), *_own_index_locks(site)]
-    paths = ours if ours_alone else [*ours, *_shared_locks(site)]
+    paths = ours if ours_alone else [*ours, *_shared_locks(site), _maintenance_lock(site)]
     moved = []
     for path in _still_there(paths):
         aside = os.path.join(
@@ -130,6 +130,12 @@ def _shared_locks(site: Site) -> list[str]:
     names = ("index.lock", "HEAD.lock", "packed-refs.lock", "config.lock", f"{site.branch}.lock")
     paths = [os.path.join(d, n) for n in names for d in {git.git_dir, git.common_dir}]
     return [path for path in paths if not _is_index_on_its_way(site, path)]
+
+
+def _maintenance_lock(site: Site) -> str:
+    """Git tidies up after a commit, an agent's too. It stands in nobody's way but that of the next tidying,
+    so where nothing of ours had begun it is no reason to refuse."""
+    return os.path.join(site.git.common_dir, "objects", "maintenance.lock")
 
 
 def _is_index_on_its_way(site: Site, path: str) -> bool:
