@@ -169,16 +169,15 @@ def test_a_key_that_is_not_accepted_ends_with_69_and_what_to_type_and_is_no_atte
     assert night.problems(("1.1",)) == []
 
 
-def test_a_storm_of_server_errors_is_the_services_fault_and_a_later_run_succeeds(night: Night) -> None:
-    storm = 4 if night.driver.name == "codex" else 2
-    night.server.then(*[Refuse(500)] * storm)
+def test_a_storm_of_server_errors_is_the_services_fault_and_no_attempt(night: Night) -> None:
+    night.env["HOLDFAST_RETRY_ERROR_PAUSE"] = "0"
+    night.server.then(*[Refuse(500)] * (4 if night.driver.name == "codex" else 2))
     night.works("1.1")
-    result = night.run("--max-attempts", "1")
-    assert result.code == 1
-    assert [end["outcome"] for end in night.events("agent_ended")] == ["api_error"]
-    assert night.repo.git("status", "--porcelain") == ""
-    assert night.run("--only", "1.1").code == 0
+    result = night.run("--only", "1.1", "--max-attempts", "1")
+    assert result.code == 0, result.out + result.err
+    assert [end["outcome"] for end in night.events("agent_ended")] == ["api_error", "finished"]
     assert night.problems(("1.1",)) == []
+    assert len({event["session"] for event in night.events("agent_session")}) == 1
 
 
 def test_an_agent_that_somebody_interrupts_has_not_succeeded(night: Night) -> None:
@@ -244,6 +243,7 @@ def test_a_usage_limit_is_known_with_the_time_it_resets(night: Night) -> None:
     headers = {"status": "rejected", "reset": "4102444800", "representative-claim": "five_hour"}
     sent = tuple((f"anthropic-ratelimit-unified-{name}", value) for name, value in headers.items())
     night.server.then(Refuse(429, "rate_limit_error", "too much", (("retry-after", "9999"), *sent)))
-    assert night.run("--max-attempts", "1").code == 1
+    result = night.run("--max-attempts", "1")
+    assert result.code == 5 and "run the same command again after 2100-01-01" in result.err
     (end,) = night.events("agent_ended")
     assert (end["outcome"], end["resets_at"]) == ("limited", 4102444800.0)

@@ -1,6 +1,7 @@
 from holdfast.model.events import (
     STORED,
     AgentEnded,
+    AgentSession,
     AttemptFailed,
     AttemptStarted,
     Entry,
@@ -15,9 +16,11 @@ from holdfast.model.events import (
     TaskChanged,
     TaskFailed,
     TaskLanded,
+    Waiting,
 )
 from holdfast.model.plan import Status, Task
-from holdfast.model.state import SUMMARY_KINDS, Dated, State, TaskHistory, fold
+from holdfast.model.spent import Spent
+from holdfast.model.state import SUMMARY_KINDS, Conversation, Dated, State, TaskHistory, fold
 
 STARTED = RunStarted("plan.md", "markdown", "holdfast/plan", "trunk", "claude", 3, 0, 4242)
 ENDED = RunEnded(1, "task 1 failed", 0, 3, 60.0)
@@ -130,3 +133,15 @@ def test_an_attempt_is_no_longer_under_way_when_it_failed_landed_or_was_interrup
 
 def test_a_summary_asks_for_kinds_that_exist() -> None:
     assert set(SUMMARY_KINDS) <= STORED.keys()
+
+
+def test_a_wait_and_a_conversation_last_until_the_attempt_goes_on_or_is_over() -> None:
+    waits = Waiting("1", 1, 99.0, 9.0, "limit")
+    session = AgentSession("1", 1, "abc")
+    ended = AgentEnded("1", 1, "limited", "limit", 1, 2.0, 0.5, 10, 1)
+    history = after(session, ended, session, ended, waits).task("1")
+    assert history.waiting == waits
+    assert history.conversation == Conversation("abc", Spent(1.0, 20, 2))
+    assert after(session, waits, began("1", 1)).task("1").waiting is None
+    over = after(session, ended, failed("1", 1)).task("1")
+    assert (over.conversation, over.spent) == (Conversation(), Spent(0.5, 10, 1))

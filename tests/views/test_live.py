@@ -21,6 +21,7 @@ from holdfast.model.events import (
     TaskChanged,
     TaskFailed,
     TaskLanded,
+    Waiting,
 )
 from holdfast.model.plan import Plan, Status, Task
 from holdfast.views.live import LiveView
@@ -242,3 +243,11 @@ def test_time_goes_on_between_events_when_ticking() -> None:
         before = len(drawn_at)
         while len(drawn_at) < before + 2:
             time.sleep(0.01)
+
+
+def test_a_wait_counts_down_and_stays_as_a_line() -> None:
+    stage = Stage()
+    stage.show(STARTED, BEGAN, Waiting("1.2", 2, stage.now + 600, 600.0, "hit your limit"))
+    stage.show(AgentSpoke("1.2", ""), after=60)
+    assert "… task 1.2: waiting 10m 00s for the service: hit your limit" in stage.screen()
+    assert "    attempt 2 of 3 · 1m 00s · waiting, 9m 00s left" in stage.screen()

@@ -19,6 +19,7 @@ from holdfast.model.events import (
     TaskChanged,
     TaskFailed,
     TaskLanded,
+    Waiting,
 )
 from holdfast.views.words import sentence
 
@@ -43,6 +44,7 @@ WORDS: list[tuple[Event, str]] = [
         AgentEnded("1.2", 1, "finished", "", 0, 2.0, 0.0123, 12345, 678),
         "task 1.2: agent finished after 2s (12,345 tokens in, 678 out, $0.0123)",
     ),
+    (Waiting("1.2", 1, 9.0, 90.0, "limit"), "task 1.2: waiting 1m 30s for the service: limit"),
     (AgentSession("1.2", 1, "ab-cd"), "task 1.2: agent session ab-cd"),
     (
         AgentEnded("1.2", 1, "timed_out", "took too long", 9, 60.0),

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 from holdfast.agents.activity import Activity
 from holdfast.agents.tags import Reported
 from holdfast.model.plan import Task
+from holdfast.model.spent import NOTHING, Spent
 
 
 class Options(NamedTuple):
@@ -65,6 +66,8 @@ class OutcomeKind(StrEnum):
     """Not logged in, or the key is not accepted: no attempt can succeed before a person acts."""
     OUT_OF_BUDGET = "out_of_budget"
     OUT_OF_TURNS = "out_of_turns"
+    NO_CONVERSATION = "no_conversation"
+    """The conversation it was to go on with is not there; a new one can be begun."""
     API_ERROR = "api_error"
     """The service failed, not the work: the same again may well succeed."""
     TIMED_OUT = "timed_out"
@@ -106,7 +109,7 @@ class Outcome(NamedTuple):
     resets_at: float | None = None
     """Seconds since the epoch, for LIMITED; None when nobody said."""
     cost_usd: float | None = None
-    """Of this attempt alone; None when the agent does not tell."""
+    """Of this call alone; None when the agent does not tell."""
     tokens_in: int = 0
     """Everything that was read, from a cache or not."""
     tokens_out: int = 0
@@ -141,4 +144,6 @@ class Agent(Protocol):
 
     def invocation(self, assignment: Assignment) -> Invocation: ...
 
-    def listener(self) -> Listener: ...
+    def listener(self, before: Spent = NOTHING) -> Listener:
+        """`before` is what the conversation had used when it was last heard of, for one that is resumed."""
+        ...

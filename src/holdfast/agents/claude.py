@@ -7,6 +7,7 @@ from holdfast.agents.claude_stream import ClaudeListener
 from holdfast.agents.plain import task_environment
 from holdfast.agents.program import require_mode, require_program
 from holdfast.errors import AgentUnavailable
+from holdfast.model.spent import NOTHING, Spent
 
 SAFE_MODE = "acceptEdits"
 """It may edit files below the workspace; commands only as far as the user's own settings allow them."""
@@ -51,5 +52,5 @@ class Claude:
             session=assignment.resume or assignment.session,
         )
 
-    def listener(self) -> Listener:
-        return ClaudeListener()
+    def listener(self, before: Spent = NOTHING) -> Listener:
+        return ClaudeListener(before)

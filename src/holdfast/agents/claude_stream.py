@@ -5,6 +5,7 @@ from holdfast.agents.activity import Activity, Called, CallFailed, Said, Session
 from holdfast.agents.base import Ending, Outcome
 from holdfast.agents.claude_outcome import Facts, judged, subject
 from holdfast.agents.recent import Recent
+from holdfast.model.spent import NOTHING, Spent
 
 SYNTHETIC = "<synthetic>"
 """The model of a message that Claude Code itself wrote, about an error of the service."""
@@ -13,7 +14,8 @@ SYNTHETIC = "<synthetic>"
 class ClaudeListener:
     plain = False
 
-    def __init__(self) -> None:
+    def __init__(self, before: Spent = NOTHING) -> None:
+        self._before = before
         self._facts = Facts()
         self._open_calls: dict[str, str] = {}
         self._recent = Recent()
@@ -23,10 +25,14 @@ class ClaudeListener:
         return self._recent.add([*self._session_of(event), *self._seen(event)])
 
     def outcome(self, ending: Ending) -> Outcome:
-        return judged(self._facts, ending)._replace(tail=self._recent.tail())
+        outcome = judged(self._facts, ending)
+        # The cost it tells is that of the whole conversation, the tokens are not.
+        cost = self._before.cost_since(outcome.cost_usd)
+        return outcome._replace(cost_usd=cost, tail=self._recent.tail())
 
     def _session_of(self, event: wire.Object) -> list[Activity]:
-        session = wire.text(event, "session_id")
+        # A result alone may name a conversation that was asked for and is not there.
+        session = "" if event.get("type") == "result" else wire.text(event, "session_id")
         if not session or session == self._facts.session:
             return []
         self._facts = self._facts._replace(session=session)

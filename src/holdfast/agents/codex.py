@@ -4,6 +4,7 @@ from holdfast.agents.base import Assignment, Invocation, Listener, Options
 from holdfast.agents.codex_stream import CodexListener
 from holdfast.agents.plain import task_environment
 from holdfast.agents.program import require_mode, require_program
+from holdfast.model.spent import NOTHING, Spent
 
 SAFE_MODE = "workspace-write"
 """Its own sandbox: it may run commands and write below the workspace, without network."""
@@ -33,5 +34,5 @@ class Codex:
             tuple(argv), task_environment(assignment), assignment.prompt_file, session=assignment.resume
         )
 
-    def listener(self) -> Listener:
-        return CodexListener()
+    def listener(self, before: Spent = NOTHING) -> Listener:
+        return CodexListener(before)

@@ -8,6 +8,7 @@ from holdfast.agents.activity import Activity, Called, CallFailed, Said, Session
 from holdfast.agents.base import Ending, Outcome
 from holdfast.agents.codex_outcome import Facts, judged
 from holdfast.agents.recent import Recent
+from holdfast.model.spent import NOTHING, Spent
 from holdfast.system import clock
 
 # Around every command, and saying nothing about it.
@@ -17,7 +18,8 @@ _SHELL = re.compile(r"^\S*/(?:ba|da|z)?sh -l?c ")
 class CodexListener:
     plain = False
 
-    def __init__(self, now: Callable[[], float] = clock.now) -> None:
+    def __init__(self, before: Spent = NOTHING, now: Callable[[], float] = clock.now) -> None:
+        self._before = before
         self._facts = Facts()
         self._recent = Recent()
         self._now = now
@@ -26,7 +28,10 @@ class CodexListener:
         return self._recent.add(self._seen(wire.parsed(line)))
 
     def outcome(self, ending: Ending) -> Outcome:
-        return judged(self._facts, ending, self._now())._replace(tail=self._recent.tail())
+        outcome = judged(self._facts, ending, self._now())
+        # The tokens it tells are those of the whole conversation.
+        read, written = self._before.tokens_since(outcome.tokens_in, outcome.tokens_out)
+        return outcome._replace(tokens_in=read, tokens_out=written, tail=self._recent.tail())
 
     def _seen(self, event: wire.Object) -> list[Activity]:
         match event.get("type"):

@@ -5,6 +5,7 @@ import os
 from holdfast.agents.base import Assignment, Invocation, Listener
 from holdfast.agents.plain import PlainListener, task_environment
 from holdfast.errors import AgentUnavailable, UsageError
+from holdfast.model.spent import NOTHING, Spent
 
 _SHELL_SYNTAX = frozenset("|&;<>()$`\\\"'*?[]#~=%{}!")
 # Words `sh` answers itself; looking for them on PATH would reject commands that work.
@@ -35,7 +36,7 @@ class Command:
         argv = ("/bin/sh", "-c", self._command_line)
         return Invocation(argv, task_environment(assignment), assignment.prompt_file)
 
-    def listener(self) -> Listener:
+    def listener(self, before: Spent = NOTHING) -> Listener:
         return PlainListener()
 
     def _require_program(self, word: str) -> None:

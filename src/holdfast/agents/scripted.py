@@ -8,6 +8,7 @@ import sys
 
 from holdfast.agents.base import Assignment, Invocation, Listener
 from holdfast.agents.plain import PlainListener, task_environment
+from holdfast.model.spent import NOTHING, Spent
 
 
 class Scripted:
@@ -27,5 +28,5 @@ class Scripted:
         argv = (sys.executable, "-P", "-m", "holdfast.agents.scripted_player", self._script)
         return Invocation(argv, task_environment(assignment), assignment.prompt_file)
 
-    def listener(self) -> Listener:
+    def listener(self, before: Spent = NOTHING) -> Listener:
         return PlainListener()

@@ -70,6 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     how.add_argument("--task-timeout", metavar="S", help="seconds one attempt may take (3600)")
     how.add_argument("--idle-timeout", metavar="S", help="seconds an agent may stay silent (1200)")
+    how.add_argument("--max-wait", metavar="S", help="seconds to wait for a usage limit to reset (21600)")
     what = parser.add_argument_group("what")
     what.add_argument("--only", metavar="TASK", help="this task alone")
     what.add_argument("--until", metavar="TASK", help="up to and including this task")

@@ -10,15 +10,7 @@ from holdfast.agents.base import Outcome, OutcomeKind
 from holdfast.agents.prompt import COMMIT_RECOVERY
 from holdfast.engine import rescue
 from holdfast.engine.agent_run import Try, run_agent
-from holdfast.engine.attempt import (
-    Failure,
-    agent_failed,
-    put_repository_back,
-    respect_others,
-    stop_if_hopeless,
-    verify,
-    work_refused,
-)
+from holdfast.engine.attempt import put_repository_back, respect_others, verify
 from holdfast.engine.begin import begin, rest
 from holdfast.engine.commit import Rejected, Sealed, Staged
 from holdfast.engine.criteria import hear_criteria
@@ -26,6 +18,7 @@ from holdfast.engine.flight import Flight
 from holdfast.engine.land import drop_helpers
 from holdfast.engine.observe import Sight, plan_at_tip
 from holdfast.engine.site import Site
+from holdfast.engine.verdict import Failure, Postponed, not_finished, stop_if_hopeless, work_refused
 from holdfast.errors import AgentUnavailable, Interrupted, TaskFailure
 from holdfast.model.events import Noticed, Rescued, TaskLanded
 from holdfast.model.plan import Document, Status, Task
@@ -35,20 +28,20 @@ ASKED = 2
 """How often the agent is asked to commit what a failed commit left behind."""
 
 
-def attempt_with_agents_commit(site: Site, flight: Flight, this: Try) -> Sealed | Failure:
+def attempt_with_agents_commit(site: Site, flight: Flight, this: Try) -> Sealed | Failure | Postponed:
     outcome = run_agent(site, flight, this)
     respect_others(site, flight)
     stop_if_hopeless(site, outcome, "while the agent worked")
     result = _judge(site, flight, this, outcome)
-    if isinstance(result, Failure):
-        return put_repository_back(site, flight) or result
-    return result
+    if isinstance(result, Sealed):
+        return result
+    return put_repository_back(site, flight) or result
 
 
-def _judge(site: Site, flight: Flight, this: Try, outcome: Outcome) -> Sealed | Failure:
+def _judge(site: Site, flight: Flight, this: Try, outcome: Outcome) -> Sealed | Failure | Postponed:
     """Exit code, one commit, the tag, the mark, and then the gates."""
     if outcome.kind is not OutcomeKind.FINISHED:
-        return agent_failed(outcome)
+        return not_finished(outcome)
     made = agents_commit(site, flight, this.plan, this.task)
     if isinstance(made, str):
         return Failure(

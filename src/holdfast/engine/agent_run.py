@@ -13,9 +13,19 @@ from holdfast.errors import AgentUnavailable
 from holdfast.model.events import AgentEnded, AgentSession, AgentSpoke, AttemptStarted, Noticed
 from holdfast.model.plan import Document, Status, Task
 from holdfast.model.policy import Commits
+from holdfast.model.state import Conversation
 from holdfast.system import clock, faults, objects
 from holdfast.system.leftovers import TOKEN_VARIABLE
 from holdfast.system.process import Ended, Limits, Program, Unstartable, supervise
+
+
+class Patience(NamedTuple):
+    """What this attempt has borne so far."""
+
+    errors: int = 0
+    limits: int = 0
+    waited: float = 0.0
+    """Seconds, for limits."""
 
 
 class Try(NamedTuple):
@@ -34,6 +44,9 @@ class Try(NamedTuple):
     """That work only has to be checked and sealed: no agent is needed."""
     changed: tuple[str, ...] = ()
     """Paths with uncommitted changes that the agent will find."""
+    conversation: Conversation = Conversation()
+    """To be gone on with; without a session a new one begins."""
+    patience: Patience = Patience()
 
 
 def run_agent(site: Site, flight: Flight, this: Try, template: str = "") -> Outcome:
@@ -41,7 +54,7 @@ def run_agent(site: Site, flight: Flight, this: Try, template: str = "") -> Outc
     log = _log_name(site, this)
     path = os.path.join(site.workspace.state, log)
     invocation = _invocation(site, this, f"{path}.prompt.md", template or _template(site))
-    listener = site.tools.agent.listener()
+    listener = site.tools.agent.listener(this.conversation.spent)
     site.record(AttemptStarted(this.task.id, this.task.title, this.number, this.of, flight.base, log))
     if invocation.session:
         site.record(AgentSession(this.task.id, this.number, invocation.session))
@@ -57,7 +70,7 @@ def run_agent(site: Site, flight: Flight, this: Try, template: str = "") -> Outc
         except Unstartable as error:
             raise AgentUnavailable(error.message, fix="check --agent-cmd, or run: holdfast doctor") from error
     faults.point("agent.after")
-    outcome = _told(site, listener.outcome(_ending(ended, output.stderr)))
+    outcome = _told(site, this, listener.outcome(_ending(ended, output.stderr)))
     _tell_ending(site, this, ended, outcome)
     return outcome
 
@@ -124,7 +137,15 @@ def _invocation(site: Site, this: Try, prompt_file: str, template: str) -> Invoc
         f.write(prompt)
     return site.tools.agent.invocation(
         Assignment(
-            site.run, plan.path, this.task, this.number, prompt, prompt_file, site.git.root, str(uuid4())
+            site.run,
+            plan.path,
+            this.task,
+            this.number,
+            prompt,
+            prompt_file,
+            site.git.root,
+            session=str(uuid4()),
+            resume=this.conversation.session,
         )
     )
 
@@ -138,7 +159,7 @@ def _ending(ended: Ended, stderr: str) -> Ending:
     return Ending(ended.exit_code, ended.signal, causes.get(ended.why), ended.leftovers, stderr)
 
 
-def _told(site: Site, outcome: Outcome) -> Outcome:
+def _told(site: Site, this: Try, outcome: Outcome) -> Outcome:
     """With our own limits named, and without secrets: its words end up in prompts and in commit messages."""
     safe = site.tools.secrets.redacted
     outcome = outcome._replace(
@@ -152,6 +173,8 @@ def _told(site: Site, outcome: Outcome) -> Outcome:
         return outcome._replace(reason=f"the agent did not end within {site.policy.task_timeout:g} s")
     if outcome.kind is OutcomeKind.SILENT:
         return outcome._replace(reason=f"the agent said nothing for {site.policy.idle_timeout:g} s")
+    if outcome.kind is OutcomeKind.FAILED and this.conversation.session and not outcome.session:
+        return outcome._replace(kind=OutcomeKind.NO_CONVERSATION)
     return outcome
 
 

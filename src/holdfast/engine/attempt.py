@@ -1,7 +1,6 @@
 """One attempt at one task: values in, a sealed candidate or a failure out. Nothing here moves the branch."""
 
 import os
-from typing import NamedTuple
 
 from holdfast.agents.base import Outcome, OutcomeKind
 from holdfast.engine import guard, rescue
@@ -15,7 +14,7 @@ from holdfast.engine.message import task_trailers
 from holdfast.engine.observe import moved_by_agent_alone
 from holdfast.engine.site import Site, stopped
 from holdfast.engine.source import in_tree, kept_files
-from holdfast.errors import AgentUnavailable
+from holdfast.engine.verdict import Failure, Postponed, not_finished, stop_if_hopeless, work_refused
 from holdfast.gates.base import Inspection
 from holdfast.model.events import GateFinished, Noticed, Rescued
 from holdfast.model.plan import Document, Status
@@ -32,14 +31,7 @@ STRAYED = (
 FOUND_FINISHED = Outcome(OutcomeKind.FINISHED, "", "", "found finished", "")
 
 
-class Failure(NamedTuple):
-    reason: str
-    feedback: str
-    final: bool = False
-    """Another attempt would make no difference."""
-
-
-def attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure:
+def attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure | Postponed:
     prepare_index(site, flight.base)
     outcome = FOUND_FINISHED if this.finished else run_agent(site, flight, this)
     strayed = put_back(site, flight, this.plan)
@@ -47,7 +39,7 @@ def attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure:
     if strayed:
         return strayed
     if outcome.kind is not OutcomeKind.FINISHED:
-        return agent_failed(outcome)
+        return not_finished(outcome)
     try:
         hear_criteria(site, this, outcome)
         verify(site, flight, this)
@@ -56,41 +48,18 @@ def attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure:
         return work_refused(rejected, outcome)
 
 
-def attempt_without_commit(site: Site, flight: Flight, this: Try) -> Failure | None:
+def attempt_without_commit(site: Site, flight: Flight, this: Try) -> Failure | Postponed | None:
     """For `--allow-dirty`: the agent and the gates, and no commit at all."""
     outcome = run_agent(site, flight, this)
     stop_if_hopeless(site, outcome, "while the agent worked")
     if outcome.kind is not OutcomeKind.FINISHED:
-        return agent_failed(outcome)
+        return not_finished(outcome)
     try:
         hear_criteria(site, this, outcome)
         verify(site, flight, this)
     except Rejected as rejected:
         return work_refused(rejected, outcome)
     return None
-
-
-def stop_if_hopeless(site: Site, outcome: Outcome, when: str) -> None:
-    """Neither a stop that was asked for nor an agent that nobody has logged in is an attempt."""
-    if outcome.kind is OutcomeKind.INTERRUPTED and site.stops.requested:
-        raise stopped(site, when)
-    if outcome.kind is OutcomeKind.UNAUTHORISED:
-        raise AgentUnavailable(
-            f"the agent {site.tools.agent.name} cannot work: {outcome.reason}", fix=outcome.fix
-        )
-
-
-def agent_failed(outcome: Outcome) -> Failure:
-    output = f"The end of its output:\n{outcome.tail}" if outcome.tail else ""
-    return Failure(outcome.reason, _paragraphs(outcome.reason, outcome.feedback, output))
-
-
-def work_refused(rejected: Rejected, outcome: Outcome) -> Failure:
-    return Failure(rejected.reason, _paragraphs(rejected.feedback, outcome.feedback))
-
-
-def _paragraphs(*texts: str) -> str:
-    return "\n\n".join(filter(None, texts))
 
 
 # -- what it must not have done ----------------------------------------------------------------------

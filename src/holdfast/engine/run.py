@@ -8,7 +8,7 @@ what the plan's own files have to say about the whole.
 from holdfast.engine import rescue
 from holdfast.engine.agent_commits import attempt_with_agents_commit
 from holdfast.engine.agent_run import Try
-from holdfast.engine.attempt import Failure, attempt, attempt_without_commit
+from holdfast.engine.attempt import attempt, attempt_without_commit
 from holdfast.engine.begin import begin, begin_without_commit, rest
 from holdfast.engine.commit import Sealed
 from holdfast.engine.finish import finish
@@ -17,10 +17,12 @@ from holdfast.engine.give_up import critical_failure, give_up
 from holdfast.engine.land import land
 from holdfast.engine.leftover import end_leftovers
 from holdfast.engine.marks import mark_in_tree
+from holdfast.engine.patience import bear, wait_on
 from holdfast.engine.repair import Standing, recover
 from holdfast.engine.schedule import next_task
 from holdfast.engine.site import Site, stopped
 from holdfast.engine.source import plan_in_tree
+from holdfast.engine.verdict import Failure, Postponed
 from holdfast.errors import AgentUnavailable, GivenUp, Interrupted, TaskFailure
 from holdfast.model import events
 from holdfast.model.plan import Document, Plan, Status, Task
@@ -86,6 +88,8 @@ def _complete(
     """Attempt the task until an attempt holds, then land it."""
     began = clock.monotonic()
     this = _first_try(site, history, plan, task, resumed)
+    if not this.finished:
+        wait_on(site, this, history.of(task).waiting)
     while True:
         _stop_if_asked(site)
         flight = begin(site, task, plan, tip, this.number)
@@ -115,7 +119,16 @@ def _first_try(site: Site, history: State, plan: Document, task: Task, resumed: 
     )
 
 
-def _next_try(site: Site, flight: Flight, this: Try, failure: Failure) -> Try:
+def _next_try(site: Site, flight: Flight, this: Try, result: Failure | Postponed) -> Try:
+    """The same attempt again where it was the service that failed; otherwise the next one."""
+    if isinstance(result, Failure):
+        return _next_attempt(site, flight, this, result)
+    rest(site, flight)
+    borne = bear(site, this, result.outcome)
+    return _next_attempt(site, flight, this, borne) if isinstance(borne, Failure) else borne
+
+
+def _next_attempt(site: Site, flight: Flight, this: Try, failure: Failure) -> Try:
     """The work stays in the tree for the next attempt, which is told why this one failed."""
     task = this.task
     site.record(events.AttemptFailed(task.id, this.number, failure.reason, failure.feedback, task.title))
@@ -130,10 +143,10 @@ def _next_try(site: Site, flight: Flight, this: Try, failure: Failure) -> Try:
             f"  holdfast log {task.id}     what the agent and the checks said\n"
             f"  holdfast skip {task.id}    go on without it (its work is kept under rescue)",
         )
-    return this._replace(number=this.number + 1, feedback=failure.feedback, resumed=False, finished=False)
+    return Try(task, this.plan, this.number + 1, this.of, failure.feedback, resumed=False, finished=False)
 
 
-def _attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure:
+def _attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure | Postponed:
     try:
         if site.policy.commits is Commits.AGENT:
             return attempt_with_agents_commit(site, flight, this)
@@ -156,9 +169,10 @@ def _run_without_commits(site: Site, history: State) -> Plan:
     plan = plan_in_tree(site.git.root, site.plan)
     while task := next_task(plan.plan, only=site.policy.only, until=site.policy.until):
         this = _first_try(site, history, plan, task, None)
+        wait_on(site, this, history.of(task).waiting)
         flight = begin_without_commit(site, task)
-        while failure := attempt_without_commit(site, flight, this):
-            this = _next_try(site, flight, this, failure)
+        while result := attempt_without_commit(site, flight, this):
+            this = _next_try(site, flight, this, result)
             _stop_if_asked(site)
         plan = mark_in_tree(site, plan, task)
         site.record(events.TaskLanded(task.id, task.title, "", this.number, 0.0))

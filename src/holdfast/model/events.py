@@ -84,6 +84,18 @@ class AgentEnded(NamedTuple):
     """When a limit it ran into ends, in seconds since the epoch; None when there is none or nobody said."""
 
 
+class Waiting(NamedTuple):
+    """The service keeps the agent from working; the same attempt goes on at `until`."""
+
+    task: str
+    attempt: int
+    until: float
+    """Seconds since the epoch."""
+    seconds: float
+    """How long that was when the wait began."""
+    reason: str
+
+
 class GateFinished(NamedTuple):
     """A gate or a commit hook gave its verdict."""
 
@@ -161,6 +173,7 @@ Event = (
     | AgentSession
     | AgentSpoke
     | AgentEnded
+    | Waiting
     | GateFinished
     | CriterionReported
     | AttemptFailed
@@ -179,6 +192,7 @@ STORED: dict[str, type[Event]] = {
     "attempt_started": AttemptStarted,
     "agent_session": AgentSession,
     "agent_ended": AgentEnded,
+    "waiting": Waiting,
     "gate_finished": GateFinished,
     "criterion_reported": CriterionReported,
     "attempt_failed": AttemptFailed,

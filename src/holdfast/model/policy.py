@@ -41,6 +41,14 @@ class Policy(NamedTuple):
     """Seconds one attempt's agent may run."""
     idle_timeout: float = 1200.0
     """Seconds an agent may stay silent."""
+    max_wait: float = 21_600.0
+    """Seconds one attempt may wait for the service, all its waits together."""
+    limit_pause: float = 60.0
+    """Seconds to wait for a limit when nobody says until when it lasts; doubled each time."""
+    error_pause: float = 2.0
+    """Seconds to wait after an error of the service; doubled each time."""
+    max_errors: int = 5
+    """Errors of the service, in a row, that are no attempts."""
     gate_timeout: float = 900.0
     hook_timeout: float = 600.0
     verify: tuple[str, ...] = ()

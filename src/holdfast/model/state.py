@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from holdfast.model.events import (
     AgentEnded,
+    AgentSession,
     AttemptFailed,
     AttemptStarted,
     CriterionReported,
@@ -21,8 +22,10 @@ from holdfast.model.events import (
     TaskChanged,
     TaskFailed,
     TaskLanded,
+    Waiting,
 )
 from holdfast.model.plan import Task
+from holdfast.model.spent import NOTHING, Spent
 
 _E = TypeVar("_E", bound=Event)
 
@@ -45,6 +48,14 @@ class Dated(NamedTuple, Generic[_E]):
     event: _E
 
 
+class Conversation(NamedTuple):
+    """With the agent, about one attempt: as long as it is known, it can be resumed."""
+
+    session: str = ""
+    spent: Spent = NOTHING
+    """What it had used when it was last heard of."""
+
+
 class TaskHistory(NamedTuple):
     failures: tuple[AttemptFailed, ...] = ()
     """The attempts that count against the limit."""
@@ -58,6 +69,10 @@ class TaskHistory(NamedTuple):
     under_way: Dated[AttemptStarted] | None = None
     criteria: tuple[CriterionReported, ...] = ()
     """The last word on each acceptance criterion."""
+    conversation: Conversation = Conversation()
+    waiting: Waiting | None = None
+    """What the attempt was waiting for when it was last heard of."""
+    spent: Spent = NOTHING
 
     @property
     def attempts(self) -> int:
@@ -121,14 +136,20 @@ def told(history: TaskHistory, event: Event, at: float) -> TaskHistory:
 def _told(history: TaskHistory, event: Event, at: float) -> TaskHistory:
     match event:
         case AttemptStarted():
-            return history._replace(under_way=Dated(at, event), failed="")
+            return history._replace(under_way=Dated(at, event), failed="", waiting=None)
+        case AgentSession():
+            same = event.session == history.conversation.session
+            return history if same else history._replace(conversation=Conversation(event.session))
         case AgentEnded():
-            return history._replace(agent_seconds=history.agent_seconds + event.seconds)
+            return _paid(history, event)
+        case Waiting():
+            return history._replace(waiting=event)
         case CriterionReported():
             others = tuple(said for said in history.criteria if said.criterion != event.criterion)
             return history._replace(criteria=(*others, event))
         case AttemptFailed():
-            return history._replace(failures=(*history.failures, event), under_way=None)
+            failures = (*history.failures, event)
+            return history._replace(failures=failures, under_way=None, conversation=Conversation())
         case Interrupted():
             counted = tuple(f for f in history.failures if f.attempt != event.attempt)
             return history._replace(failures=counted, under_way=None)
@@ -137,8 +158,18 @@ def _told(history: TaskHistory, event: Event, at: float) -> TaskHistory:
         case TaskChanged(action="retry"):
             return _counted_anew(history)
         case TaskLanded() | TaskChanged():
-            return TaskHistory(agent_seconds=history.agent_seconds, criteria=history.criteria)
+            return _counted_anew(history)._replace(earlier_feedback="")
     return history
+
+
+def _paid(history: TaskHistory, event: AgentEnded) -> TaskHistory:
+    used = event.cost_usd, event.tokens_in, event.tokens_out
+    talk = history.conversation
+    return history._replace(
+        agent_seconds=history.agent_seconds + event.seconds,
+        conversation=talk._replace(spent=talk.spent.plus(*used)),
+        spent=history.spent.plus(*used),
+    )
 
 
 def _tell_task(tasks: dict[str, TaskHistory], event: Event, at: float) -> None:
@@ -149,7 +180,10 @@ def _tell_task(tasks: dict[str, TaskHistory], event: Event, at: float) -> None:
 
 def _counted_anew(history: TaskHistory) -> TaskHistory:
     return TaskHistory(
-        earlier_feedback=history.feedback, agent_seconds=history.agent_seconds, criteria=history.criteria
+        earlier_feedback=history.feedback,
+        agent_seconds=history.agent_seconds,
+        criteria=history.criteria,
+        spent=history.spent,
     )
 
 

@@ -41,6 +41,14 @@ def timestamp(at: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
 
 
+def local_time(at: float) -> str:
+    """For people, to the minute; "" for a moment beyond any calendar."""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+    except (OverflowError, ValueError, OSError):
+        return ""
+
+
 def stamp() -> str:
     """A sortable name for this second, in UTC."""
     return time.strftime("%Y%m%d-%H%M%S", time.gmtime())

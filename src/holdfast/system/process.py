@@ -169,6 +169,12 @@ class Stops:
     def requested(self) -> bool:
         return self.signal_number != 0
 
+    def wait(self, seconds: float) -> bool:
+        """Whether a stop was asked for within that time; ends at once when it is."""
+        if not self.requested:
+            select.select([self._reader], [], [], seconds)
+        return self.requested
+
 
 def supervise(
     program: Program,

@@ -23,6 +23,7 @@ from holdfast.model.events import (
     TaskChanged,
     TaskFailed,
     TaskLanded,
+    Waiting,
 )
 from holdfast.model.plan import Plan
 from holdfast.views.scene import Scene
@@ -35,6 +36,7 @@ _STAYS: dict[type[Event], tuple[str, str]] = {
     Recovered: ("↻", "yellow"),
     Rescued: ("↻", "yellow"),
     Noticed: ("·", "dim"),
+    Waiting: ("…", "yellow"),
     AttemptFailed: ("!", "yellow"),
     TaskLanded: ("✓", "green"),
     TaskFailed: ("✗", "bold red"),

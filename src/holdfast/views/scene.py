@@ -15,6 +15,7 @@ from holdfast.model.events import (
     TaskChanged,
     TaskFailed,
     TaskLanded,
+    Waiting,
 )
 from holdfast.model.plan import Plan, Status
 from holdfast.views.text import plain
@@ -32,6 +33,7 @@ class Current(NamedTuple):
     since: float
     doing: str = "working"
     spoken: tuple[str, ...] = ()
+    waits_until: float | None = None
 
 
 class Scene(NamedTuple):
@@ -58,6 +60,8 @@ class Scene(NamedTuple):
                 return self._began(event, entry.at)
             case AgentEnded():
                 return self._doing("checking")
+            case Waiting() as event:
+                return self._waits(event)
             case GateFinished(passed=True) as event:
                 return self._doing(f"{plain(event.gate)} passed")
             case TaskLanded() as event:
@@ -82,6 +86,10 @@ class Scene(NamedTuple):
             return self
         spoken = (*self.current.spoken, text)[-SPOKEN_LINES:]
         return self._replace(current=self.current._replace(spoken=spoken))
+
+    def _waits(self, event: Waiting) -> "Scene":
+        current = self.current and self.current._replace(waits_until=event.until)
+        return self._replace(current=current)
 
     def _doing(self, what: str) -> "Scene":
         return self if self.current is None else self._replace(current=self.current._replace(doing=what))

@@ -50,7 +50,10 @@ def _task(task: Task, column: int, current: Current | None, spoken: int, now: fl
 
 def _attempt(current: Current, spoken: int, now: float) -> list[Text]:
     number = f"attempt {current.attempt.attempt} of {current.attempt.of}"
-    about = f"{number} · {duration(max(now - current.since, 0))} · {current.doing}"
+    doing = current.doing
+    if current.waits_until is not None:
+        doing = f"waiting, {duration(max(current.waits_until - now, 0))} left"
+    about = f"{number} · {duration(max(now - current.since, 0))} · {doing}"
     said = current.spoken[len(current.spoken) - min(spoken, len(current.spoken)) :]
     return [_line((f"    {about}", "cyan")), *(_line((f"    │ {text}", "dim")) for text in said)]
 

@@ -111,6 +111,7 @@ def status_json(plan: Plan, state: State, facts: Facts) -> dict[str, object]:
         "next": facts.next_task or None,
         "in_flight": facts.in_flight or None,
         "held_by": facts.holder or None,
+        "waiting_until": _waiting_until(state, facts),
         "go_on": facts.go_on,
         "tasks": [_task_json(task, state) for task in plan.tasks],
         "failed": [{"task": f.task.id, "reason": f.reason} for f in _failed(plan, state)],
@@ -120,6 +121,11 @@ def status_json(plan: Plan, state: State, facts: Facts) -> dict[str, object]:
         "policies": [chosen._asdict() for chosen in facts.policies],
         "problems": list(facts.problems),
     }
+
+
+def _waiting_until(state: State, facts: Facts) -> float | None:
+    waiting = state.task(facts.in_flight).waiting
+    return waiting.until if waiting else None
 
 
 def _task_json(task: Task, state: State) -> dict[str, object]:
@@ -186,6 +192,9 @@ def _activity(state: State, facts: Facts, clock: Callable[[float], str]) -> list
 
 def _on_task(state: State, facts: Facts, clock: Callable[[float], str]) -> str:
     started = state.task(facts.in_flight).under_way
+    waiting = state.task(facts.in_flight).waiting
+    if waiting:
+        return f", task {plain(facts.in_flight)}, waits until {clock(waiting.until)}: {plain(waiting.reason)}"
     if started is None:
         return f", task {plain(facts.in_flight)}" if facts.in_flight else ""
     attempt = f"attempt {started.event.attempt} of {started.event.of}"

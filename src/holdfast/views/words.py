@@ -18,6 +18,7 @@ from holdfast.model.events import (
     TaskChanged,
     TaskFailed,
     TaskLanded,
+    Waiting,
 )
 from holdfast.views.text import duration, last_line, plain
 
@@ -66,6 +67,8 @@ def _about_task(event: Event) -> str:
         case AgentEnded():
             took = f"after {duration(event.seconds)}{_spent(event)}"
             return f"{_task(event.task)}{_agent_ended(event)} {took}"
+        case Waiting():
+            return f"{_task(event.task)}waiting {duration(event.seconds)} for the service: {event.reason}"
         case AgentSession():
             return f"{_task(event.task)}agent session {event.session}"
         case CriterionReported():
