@@ -180,6 +180,7 @@ def test_every_setting_can_come_from_the_environment(tmp_path: Path) -> None:
         "text": "t",
         "count": "9",
         "seconds": "9",
+        "dollars": "9",
         "commands": "a\n\n b \n",
         "words": "--flag 'two words'",
         "variables": "A=1\nB=x=y\n",

@@ -22,7 +22,13 @@ NOT_SETTINGS = frozenset(
 """What Holdfast tells the agent: a run started by an agent inherits it, and it configures nothing."""
 FAULT_PREFIX = "HOLDFAST_FAULT"
 NAMED_AGENTS = ("claude", "codex")
-_NAMED_ONLY = ("model", "permission_mode", "agent_args")
+_TAKEN_BY = {
+    "model": NAMED_AGENTS,
+    "permission_mode": NAMED_AGENTS,
+    "agent_args": NAMED_AGENTS,
+    "max_turns": ("claude",),
+}
+"""Which agents have a use for a setting; the others are for all."""
 
 _BY_KEY = {setting.key: setting for setting in SETTINGS}
 _BY_ENV = {setting.env: setting for setting in SETTINGS}
@@ -36,6 +42,7 @@ class Config(NamedTuple):
     """Absolute path, or ""."""
     model: str
     permission_mode: str
+    max_turns: int
     agent_args: tuple[str, ...]
     policy: Policy
     origin: dict[str, str]
@@ -278,12 +285,12 @@ def _with_implied_agent(layer: _Layer) -> _Layer:
 
 def _refuse_useless_flags(agent: str, origin: Mapping[str, str]) -> None:
     """In a file they wait for the agent they are meant for; typed, they are a mistake."""
-    for key in _NAMED_ONLY:
-        if agent not in NAMED_AGENTS and origin[key].startswith("flag "):
+    for key, takers in _TAKEN_BY.items():
+        if agent not in takers and origin[key].startswith("flag "):
             flag = origin[key].removeprefix("flag ")
             raise ConfigError(
                 f"{flag} means nothing to the agent {agent}",
-                fix=f"name one that takes it: --agent {' or '.join(NAMED_AGENTS)}",
+                fix=f"name one that takes it: --agent {' or '.join(takers)}",
             )
 
 

@@ -153,6 +153,7 @@ def test_the_same_is_there_for_programs() -> None:
         "title": "Title 3",
         "status": "pending",
         "failed_attempts": 1,
+        "spent": {"cost_usd": None, "tokens_in": 0, "tokens_out": 0},
         "criteria": [],
     }
 

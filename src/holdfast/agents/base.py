@@ -24,6 +24,8 @@ class Options(NamedTuple):
     permission_mode: str = ""
     """In the agent's own words; "" is the module's safe default."""
     arguments: tuple[str, ...] = ()
+    max_turns: int = 0
+    """How often the model may be asked in one attempt, 0 for as often as it likes."""
 
 
 class Assignment(NamedTuple):

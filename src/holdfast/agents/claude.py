@@ -40,6 +40,8 @@ class Claude:
         argv += ["--permission-mode", self._mode]
         if self._options.model:
             argv += ["--model", self._options.model]
+        if self._options.max_turns:
+            argv += ["--max-turns", str(self._options.max_turns)]
         if assignment.resume:
             argv += ["--resume", assignment.resume]
         elif assignment.session:

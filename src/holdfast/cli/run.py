@@ -50,6 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     who.add_argument(
         "--permission-mode", metavar="MODE", help="what claude or codex may do unasked, in its own words"
     )
+    who.add_argument("--max-turns", metavar="N", help="turns claude may take in one attempt")
     who.add_argument("--agent-args", metavar="WORDS", help="more arguments for claude or codex")
     who.add_argument("--script", metavar="FILE", help="what the scripted agent plays")
     who.add_argument(
@@ -70,6 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     how.add_argument("--task-timeout", metavar="S", help="seconds one attempt may take (3600)")
     how.add_argument("--idle-timeout", metavar="S", help="seconds an agent may stay silent (1200)")
+    how.add_argument("--max-cost", metavar="USD", help="stop before the next attempt once this much is spent")
     how.add_argument("--max-wait", metavar="S", help="seconds to wait for a usage limit to reset (21600)")
     what = parser.add_argument_group("what")
     what.add_argument("--only", metavar="TASK", help="this task alone")
@@ -159,7 +161,7 @@ def _end_badly(site: Site, began: float, error: HoldfastError) -> None:
 def _end(site: Site, began: float, code: int, reason: str) -> None:
     plan = _plan_at_tip(site)
     seconds = clock.monotonic() - began
-    site.record(RunEnded(code, reason, _settled(plan), len(plan.tasks), seconds))
+    site.record(RunEnded(code, reason, _settled(plan), len(plan.tasks), seconds, *site.spent()))
 
 
 def _plan_at_tip(site: Site) -> Plan:

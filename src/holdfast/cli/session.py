@@ -12,7 +12,8 @@ from holdfast.cli.place import journal_path
 from holdfast.cli.signals import stop_requests
 from holdfast.config import Config
 from holdfast.engine.attempts_made import attempts_made
-from holdfast.engine.place import PlanPlace
+from holdfast.engine.budget import Ledger
+from holdfast.engine.place import PlanPlace, run_id
 from holdfast.engine.site import Site, Tools
 from holdfast.journal import Journal
 from holdfast.model.events import Event, Noticed
@@ -42,18 +43,24 @@ def open_site(
         Journal.open(journal_path(git), now=clock.now) as journal,
         contextlib.closing(view()) as shown,
     ):
+        run = run_id(plan.path, workspace.branch)
+        history = fold(journal.entries(run=run))
+        ledger = Ledger(history.spent)
 
         def record(event: Event) -> None:
-            entry = journal.record(site.run, without_secrets(event, tools.secrets))
+            entry = journal.record(run, without_secrets(event, tools.secrets))
+            ledger.hear(event)
             shown.show(entry)
 
         def attempts(task: str) -> tuple[Attempted, ...]:
-            return attempts_made(journal.entries(run=site.run, task=task))
+            return attempts_made(journal.entries(run=run, task=task))
 
-        site = Site(workspace, plan, config.policy, tools, record, stops, lock.descriptor, attempts)
+        site = Site(
+            workspace, plan, config.policy, tools, record, stops, lock.descriptor, attempts, ledger.spent
+        )
         if journal.set_aside:
             record(Noticed(f"the journal was damaged; kept as {journal.set_aside}, a fresh one is started"))
-        yield site, fold(journal.entries(run=site.run))
+        yield site, history
 
 
 def tools_for(git: Git, config: Config) -> Tools:
@@ -71,6 +78,7 @@ def agent_options(config: Config, environ: Mapping[str, str], directory: str) ->
         model=config.model,
         permission_mode=config.permission_mode,
         arguments=config.agent_args,
+        max_turns=config.max_turns,
     )
 
 

@@ -10,6 +10,7 @@ from holdfast.engine.agent_commits import attempt_with_agents_commit
 from holdfast.engine.agent_run import Try
 from holdfast.engine.attempt import attempt, attempt_without_commit
 from holdfast.engine.begin import begin, begin_without_commit, rest
+from holdfast.engine.budget import stop_at_cap
 from holdfast.engine.commit import Sealed
 from holdfast.engine.finish import finish
 from holdfast.engine.flight import Flight
@@ -92,6 +93,8 @@ def _complete(
         wait_on(site, this, history.of(task).waiting)
     while True:
         _stop_if_asked(site)
+        if not this.finished:
+            stop_at_cap(site)
         flight = begin(site, task, plan, tip, this.number)
         result = _attempt(site, flight, this)
         if isinstance(result, Sealed):
@@ -171,9 +174,11 @@ def _run_without_commits(site: Site, history: State) -> Plan:
         this = _first_try(site, history, plan, task, None)
         wait_on(site, this, history.of(task).waiting)
         flight = begin_without_commit(site, task)
+        stop_at_cap(site)
         while result := attempt_without_commit(site, flight, this):
             this = _next_try(site, flight, this, result)
             _stop_if_asked(site)
+            stop_at_cap(site)
         plan = mark_in_tree(site, plan, task)
         site.record(events.TaskLanded(task.id, task.title, "", this.number, 0.0))
         _stop_if_asked(site)

@@ -13,6 +13,7 @@ from holdfast.gates.base import Gate
 from holdfast.model.events import Event
 from holdfast.model.plan import Task
 from holdfast.model.policy import Policy
+from holdfast.model.spent import Spent
 from holdfast.system.git import Git
 from holdfast.system.process import Stops
 from holdfast.system.redact import Secrets
@@ -38,6 +39,8 @@ class Site(NamedTuple):
     stops: Stops
     lock: int
     attempts: Attempts
+    spent: Callable[[], Spent]
+    """By the agents of this run, earlier starts of it included."""
 
     @property
     def git(self) -> Git:

@@ -162,6 +162,10 @@ class RunEnded(NamedTuple):
     settled: int
     total: int
     seconds: float
+    cost_usd: float | None = None
+    """Of all starts of this run together, as far as the agents told it."""
+    tokens_in: int = 0
+    tokens_out: int = 0
 
 
 Event = (

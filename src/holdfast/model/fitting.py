@@ -13,7 +13,7 @@ def accept(setting: Setting, value: object) -> Value | None:
             return None
         case (Kind.COUNT, int()) if setting.least <= value <= setting.most:
             return value
-        case (Kind.SECONDS, int() | float()) if setting.least <= value <= setting.most:
+        case (Kind.SECONDS | Kind.DOLLARS, int() | float()) if setting.least <= value <= setting.most:
             return float(value)
         case (Kind.CHOICE, str()) if value in setting.choices:
             return value
@@ -31,7 +31,7 @@ def accept(setting: Setting, value: object) -> Value | None:
 def accept_text(setting: Setting, text: str) -> Value | None:
     """The same for a value that arrives as text: from the environment or the command line."""
     match setting.kind:
-        case Kind.COUNT | Kind.SECONDS:
+        case Kind.COUNT | Kind.SECONDS | Kind.DOLLARS:
             return accept(setting, _number(text))
         case Kind.SWITCH:
             return _SWITCHES.get(text.strip().lower())
@@ -49,6 +49,8 @@ def expected(setting: Setting) -> str:
             return f"a whole number from {setting.least} to {setting.most}"
         case Kind.SECONDS:
             return f"seconds, a number from {setting.least} to {setting.most}"
+        case Kind.DOLLARS:
+            return f"US dollars, a number from {setting.least} to {setting.most}"
         case Kind.SWITCH:
             return "true or false"
         case Kind.CHOICE:

@@ -41,6 +41,8 @@ class Policy(NamedTuple):
     """Seconds one attempt's agent may run."""
     idle_timeout: float = 1200.0
     """Seconds an agent may stay silent."""
+    max_cost: float = 0.0
+    """US dollars, all starts of the run together; 0 for no cap."""
     max_wait: float = 21_600.0
     """Seconds one attempt may wait for the service, all its waits together."""
     limit_pause: float = 60.0

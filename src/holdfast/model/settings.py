@@ -14,6 +14,7 @@ class Kind(StrEnum):
     CHOICE = "choice"
     COUNT = "count"
     SECONDS = "seconds"
+    DOLLARS = "dollars"
     SWITCH = "switch"
     COMMANDS = "commands"
     WORDS = "words"
@@ -84,13 +85,24 @@ SETTINGS: tuple[Setting, ...] = (
         example="bypassPermissions",
     ),
     Setting(
+        "max_turns",
+        "HOLDFAST_MAX_TURNS",
+        "--max-turns",
+        Kind.COUNT,
+        0,
+        "How many turns claude may take in one attempt. 0 is no limit.",
+        least=0,
+        most=10_000,
+        example=100,
+    ),
+    Setting(
         "agent_args",
         "HOLDFAST_AGENT_ARGS",
         "--agent-args",
         Kind.WORDS,
         (),
         "More arguments for claude or codex.",
-        example=("--max-turns", "50"),
+        example=("--verbose",),
     ),
     _policy(
         "agent_env",
@@ -166,6 +178,17 @@ SETTINGS: tuple[Setting, ...] = (
         "How long the agent may print nothing before it counts as stuck.",
         least=1,
         most=7 * _DAY,
+    ),
+    _policy(
+        "max_cost",
+        "HOLDFAST_MAX_COST",
+        "--max-cost",
+        Kind.DOLLARS,
+        "max_cost",
+        "What the agents may cost in all: no attempt begins once it is spent (exit 5). 0 is no cap.",
+        least=0,
+        most=1_000_000,
+        example=20.0,
     ),
     _policy(
         "max_wait",

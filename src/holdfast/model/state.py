@@ -31,6 +31,7 @@ _E = TypeVar("_E", bound=Event)
 
 SUMMARY_KINDS = (
     "run_started",
+    "agent_ended",
     "recovered",
     "rescued",
     "criterion_reported",
@@ -40,7 +41,7 @@ SUMMARY_KINDS = (
     "interrupted",
     "run_ended",
 )
-"""Enough for an overview: all but the several events that every smooth task leaves behind."""
+"""Enough for an overview: all but most of the events that every smooth task leaves behind."""
 
 
 class Dated(NamedTuple, Generic[_E]):
@@ -92,6 +93,8 @@ class State(NamedTuple):
     ended: Dated[RunEnded] | None = None
     running: bool = False
     """The last start has no end: a run is under way, or was killed. `started` has its pid."""
+    spent: Spent = NOTHING
+    """On all tasks, also those that an edited plan no longer has."""
 
     def task(self, task_id: str) -> TaskHistory:
         return self.tasks.get(task_id, TaskHistory())
@@ -121,6 +124,8 @@ def fold(entries: Iterable[Entry]) -> State:
                 state = state._replace(ended=Dated(entry.at, event), running=False)
                 _nothing_under_way(tasks)
             case event:
+                if isinstance(event, AgentEnded):
+                    state = state._replace(spent=state.spent.plus(*_used(event)))
                 _tell_task(tasks, event, entry.at)
     return state._replace(recoveries=tuple(recoveries), rescues=tuple(rescues))
 
@@ -163,13 +168,17 @@ def _told(history: TaskHistory, event: Event, at: float) -> TaskHistory:
 
 
 def _paid(history: TaskHistory, event: AgentEnded) -> TaskHistory:
-    used = event.cost_usd, event.tokens_in, event.tokens_out
+    used = _used(event)
     talk = history.conversation
     return history._replace(
         agent_seconds=history.agent_seconds + event.seconds,
         conversation=talk._replace(spent=talk.spent.plus(*used)),
         spent=history.spent.plus(*used),
     )
+
+
+def _used(event: AgentEnded) -> tuple[float | None, int, int]:
+    return event.cost_usd, event.tokens_in, event.tokens_out
 
 
 def _tell_task(tasks: dict[str, TaskHistory], event: Event, at: float) -> None:

@@ -11,6 +11,7 @@ from holdfast.model.plan import Plan, Status, Task
 from holdfast.model.state import SUMMARY_KINDS, State, fold
 from holdfast.views.text import duration, plain, shorten
 from holdfast.views.window import Progress
+from holdfast.views.words import usage
 
 _WINDOW_ROWS = 9
 _NEWEST = 3
@@ -113,6 +114,7 @@ def status_json(plan: Plan, state: State, facts: Facts) -> dict[str, object]:
         "held_by": facts.holder or None,
         "waiting_until": _waiting_until(state, facts),
         "go_on": facts.go_on,
+        "spent": state.spent._asdict(),
         "tasks": [_task_json(task, state) for task in plan.tasks],
         "failed": [{"task": f.task.id, "reason": f.reason} for f in _failed(plan, state)],
         "recovered": [{"at": at, **event._asdict()} for at, event in state.recoveries],
@@ -134,6 +136,7 @@ def _task_json(task: Task, state: State) -> dict[str, object]:
         "title": task.title,
         "status": task.status.value,
         "failed_attempts": state.of(task).attempts,
+        "spent": state.of(task).spent._asdict(),
         "criteria": [
             {"criterion": said.criterion, "verdict": said.verdict, "note": said.note}
             for said in state.of(task).criteria
@@ -175,6 +178,7 @@ def _heading(
         f"{paint(plain(progress.plan.name), _BOLD)}: {counts}",
         f"branch {plain(facts.branch)}",
         *_activity(state, facts, clock),
+        *([f"spent: {used}"] if (used := usage(*state.spent)) else []),
     ]
 
 
@@ -213,7 +217,8 @@ def _window(progress: Progress, state: State, facts: Facts, width: int, paint: _
 
 
 def _task_line(task: Task, column: int, state: State, facts: Facts, width: int, paint: _Paint) -> str:
-    text = f"{plain(task.id).ljust(column)}  {plain(task.title)}"
+    cost = state.of(task).spent.cost_usd
+    text = f"{plain(task.id).ljust(column)}  {plain(task.title)}" + (f" (${cost:,.4f})" if cost else "")
     failed = state.of(task).failed and not task.status.settled
     if task.id == facts.in_flight:
         return paint(shorten(f"  ▶ {text}", width), _CYAN)

@@ -33,6 +33,12 @@ def sentence(event: Event) -> str:
     return plain(_about_run(event) or _about_task(event))
 
 
+def usage(cost_usd: float | None, tokens_in: int, tokens_out: int) -> str:
+    tokens = f"{tokens_in:,} tokens in, {tokens_out:,} out" if tokens_in or tokens_out else ""
+    cost = f"${cost_usd:,.4f}" if cost_usd is not None else ""
+    return ", ".join(filter(None, (tokens, cost)))
+
+
 def short_commit(commit: str) -> str:
     return commit[:10]
 
@@ -54,7 +60,8 @@ def _about_run(event: Event) -> str:
 
 
 def _ended(event: RunEnded) -> str:
-    done = f"{event.settled} of {event.total} tasks done, {duration(event.seconds)}"
+    spent = f"; {used}" if (used := usage(event.cost_usd, event.tokens_in, event.tokens_out)) else ""
+    done = f"{event.settled} of {event.total} tasks done, {duration(event.seconds)}{spent}"
     if event.exit_code == 0:
         return f"finished: {event.reason + '; ' if event.reason else ''}{done}"
     return f"stopped: {event.reason or 'see above'}; {done} (exit {event.exit_code})"
@@ -65,7 +72,8 @@ def _about_task(event: Event) -> str:
         case AttemptStarted():
             return f"{_task(event.task)}{event.title} (attempt {event.attempt} of {event.of})"
         case AgentEnded():
-            took = f"after {duration(event.seconds)}{_spent(event)}"
+            took = f"after {duration(event.seconds)}"
+            took += _kept_as(usage(event.cost_usd, event.tokens_in, event.tokens_out))
             return f"{_task(event.task)}{_agent_ended(event)} {took}"
         case Waiting():
             return f"{_task(event.task)}waiting {duration(event.seconds)} for the service: {event.reason}"
@@ -93,13 +101,6 @@ def _about_task(event: Event) -> str:
 def _agent_ended(event: AgentEnded) -> str:
     code = "" if event.exit_code in (None, 0) else f" with exit code {event.exit_code}"
     return _with(f"agent {event.outcome.replace('_', ' ')}{code}", event.reason)
-
-
-def _spent(event: AgentEnded) -> str:
-    tokens = f"{event.tokens_in:,} tokens in, {event.tokens_out:,} out"
-    cost = f"${event.cost_usd:,.4f}" if event.cost_usd is not None else ""
-    known = [tokens] if event.tokens_in or event.tokens_out else []
-    return f" ({', '.join((*known, *filter(None, [cost])))})" if known or cost else ""
 
 
 def _with(statement: str, reason: str) -> str:
