@@ -124,12 +124,37 @@ def test_after_a_kill_in_the_middle_of_a_tool_call_the_same_command_finishes(nig
     runner.send_signal(signal.SIGKILL)
     runner.wait()
     wait_for(lambda: not night.processes(), "the death of the agent and its tool")
+    before = len(night.server.requests)
     result = night.run("--until", "1.2")
     assert result.code == 0, result.out + result.err
     assert night.problems(("1.1", "1.2")) == []
     assert "goes on in place" in result.out
     (ref,) = night.repo.git("for-each-ref", "--format=%(refname)", "refs/holdfast/rescue").split()
     assert night.repo.git("show", f"{ref}:work/work-1.1.txt") == "half"
+    assert len({event["session"] for event in night.events("agent_session") if event["task"] == "1.1"}) == 1
+    continued = json.dumps(night.server.requests[before].body)
+    assert "echo half" in continued, "the model is shown what it had called before"
+    assert "This attempt was interrupted and goes on now" in continued and "`work-1.1.txt`" in continued
+
+
+def test_after_a_kill_without_a_trace_of_the_conversation_a_new_one_finishes(night: Night) -> None:
+    half = night.repo.path / "work-1.1.txt"
+    night.server.then(night.driver.shell(f"echo half > {half}; {FOREVER}"))
+    night.works("1.1")
+    runner = night.start("--only", "1.1", "--max-attempts", "1")
+    wait_for(half.exists, "the tool call that never ends")
+    runner.send_signal(signal.SIGKILL)
+    runner.wait()
+    wait_for(lambda: not night.processes(), "the death of the agent and its tool")
+    for kept in [*night.home.rglob("projects/**/*.jsonl"), *night.home.rglob("sessions/**/*.jsonl")]:
+        kept.unlink()
+    before = len(night.server.requests)
+    result = night.run("--only", "1.1", "--max-attempts", "1")
+    assert result.code == 0, result.out + result.err
+    assert "the agent's conversation cannot be resumed; a new one begins" in result.out
+    assert "echo half" not in json.dumps(night.server.requests[before].body)
+    assert [end["outcome"] for end in night.events("agent_ended")] == ["no_conversation", "finished"]
+    assert night.problems(("1.1",)) == []
 
 
 def test_tags_in_a_file_it_reads_are_not_its_own_words(night: Night) -> None:

@@ -28,7 +28,7 @@ from holdfast.errors import AgentUnavailable, GivenUp, Interrupted, TaskFailure
 from holdfast.model import events
 from holdfast.model.plan import Document, Plan, Status, Task
 from holdfast.model.policy import Commits, OnFailure
-from holdfast.model.state import State
+from holdfast.model.state import Conversation, State
 from holdfast.system import clock
 from holdfast.system.git import GitKilled, RefMoved
 
@@ -108,7 +108,10 @@ def _complete(
 
 
 def _first_try(site: Site, history: State, plan: Document, task: Task, resumed: Standing | None) -> Try:
-    """Attempts that an earlier run used up without giving the task up still count."""
+    """Attempts that an earlier run used up without giving the task up still count.
+
+    Where the partial work is gone, so is the conversation about it: the agent would believe it still there.
+    """
     past = history.of(task)
     of = site.policy.max_attempts
     return Try(
@@ -119,6 +122,8 @@ def _first_try(site: Site, history: State, plan: Document, task: Task, resumed: 
         feedback=past.feedback,
         resumed=resumed is not None,
         finished=resumed is not None and resumed.finished,
+        changed=site.git.dirt().paths if resumed else (),
+        conversation=past.conversation if resumed else Conversation(),
     )
 
 
