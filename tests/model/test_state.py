@@ -71,7 +71,7 @@ def test_an_interrupted_attempt_does_not_count_even_when_it_was_noted_as_failed(
 
 def test_landing_clears_attempts_and_feedback() -> None:
     state = after(began("1", 1), failed("1", 1), TaskLanded("1", "Title", "c0ffee", 2, 9.0))
-    assert state.task("1") == TaskHistory()
+    assert state.task("1") == TaskHistory(title="Title")
 
 
 def test_exhaustion_gives_the_rerun_fresh_attempts_that_know_why() -> None:

@@ -110,7 +110,7 @@ def test_a_plan_where_nothing_is_ready_does_not_name_a_next_task() -> None:
 
 def test_ten_thousand_tasks_fit_the_screen() -> None:
     big = plan(*[Status.COMPLETED] * 4000, *[Status.PENDING] * 6000)
-    events = [TaskFailed(f"1.{n}", "t", "tests failed " * 40) for n in range(5000, 6000)]
+    events = [TaskFailed(f"1.{n}", f"Title {n}", "tests failed " * 40) for n in range(5000, 6000)]
     events_too = [Recovered("a dirty tree " * 20, "kept it", f"1.{n}") for n in range(500)]
     rescues = tuple(Rescue(f"ref{n}", "work " * 50, f"holdfast rescue restore {n}") for n in range(300))
     facts = FACTS._replace(next_task="1.4001", rescues=rescues, problems=("odd",) * 50)
