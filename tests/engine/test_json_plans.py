@@ -143,7 +143,7 @@ def test_a_failed_rafa_task_leaves_its_work_and_writes_no_failure_down(
     )
     repo.commit("Add the plan")
     before = plan.read_bytes(), repo.git("rev-parse", "HEAD")
-    result = cli("run", "cart", "--agent-cmd", "echo half > half.txt; exit 1", *options)
+    result = cli("run", "cart", "--agent-cmd", "echo $HOLDFAST_ATTEMPT > half.txt; exit 1", *options)
     assert result.code == 1
     assert "failed after 5 attempts" in result.err
     assert (plan.read_bytes(), repo.git("rev-parse", "HEAD")) == before

@@ -10,7 +10,14 @@ from holdfast.engine.observe import AGENT_ACTION
 from holdfast.engine.output import Output
 from holdfast.engine.site import Site
 from holdfast.errors import AgentUnavailable
-from holdfast.model.events import AgentEnded, AgentSession, AgentSpoke, AttemptStarted, Noticed
+from holdfast.model.events import (
+    AgentEnded,
+    AgentSession,
+    AgentSpoke,
+    AttemptFailed,
+    AttemptStarted,
+    Noticed,
+)
 from holdfast.model.plan import Document, Status, Task
 from holdfast.model.policy import Commits
 from holdfast.model.state import Conversation
@@ -47,6 +54,8 @@ class Try(NamedTuple):
     conversation: Conversation = Conversation()
     """To be gone on with; without a session a new one begins."""
     patience: Patience = Patience()
+    failures: tuple[AttemptFailed, ...] = ()
+    """Of the attempts before, as far as history knows them."""
 
 
 def run_agent(site: Site, flight: Flight, this: Try, template: str = "") -> Outcome:

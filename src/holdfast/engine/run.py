@@ -19,6 +19,7 @@ from holdfast.engine.land import land
 from holdfast.engine.leftover import end_leftovers
 from holdfast.engine.marks import mark_in_tree
 from holdfast.engine.patience import bear, wait_on
+from holdfast.engine.progress import given_up, likeness, stuck
 from holdfast.engine.repair import Standing, recover
 from holdfast.engine.schedule import next_task
 from holdfast.engine.site import Site, stopped
@@ -124,6 +125,7 @@ def _first_try(site: Site, history: State, plan: Document, task: Task, resumed: 
         finished=resumed is not None and resumed.finished,
         changed=site.git.dirt().paths if resumed else (),
         conversation=past.conversation if resumed else Conversation(),
+        failures=past.failures,
     )
 
 
@@ -138,20 +140,20 @@ def _next_try(site: Site, flight: Flight, this: Try, result: Failure | Postponed
 
 def _next_attempt(site: Site, flight: Flight, this: Try, failure: Failure) -> Try:
     """The work stays in the tree for the next attempt, which is told why this one failed."""
-    task = this.task
-    site.record(events.AttemptFailed(task.id, this.number, failure.reason, failure.feedback, task.title))
-    if this.number >= this.of or failure.final:
+    last = this.number >= this.of or failure.final
+    alike = "" if last else likeness(site, flight, failure)
+    told = events.AttemptFailed(
+        this.task.id, this.number, failure.reason, failure.feedback, this.task.title, alike
+    )
+    site.record(told)
+    failures = (*this.failures, told)
+    if last or stuck(failures, site.policy.stop_when_stuck):
         rest(site, flight)
-        site.record(events.TaskFailed(task.id, task.title, failure.reason))
-        tries = "1 attempt" if this.number == 1 else f"{this.number} attempts"
-        raise GivenUp(
-            f"task {task.id} failed after {tries}: {failure.reason}",
-            reason=failure.reason,
-            fix="nothing was committed and its work is still in the tree. Run again to try again, or:\n"
-            f"  holdfast log {task.id}     what the agent and the checks said\n"
-            f"  holdfast skip {task.id}    go on without it (its work is kept under rescue)",
-        )
-    return Try(task, this.plan, this.number + 1, this.of, failure.feedback, resumed=False, finished=False)
+        end = given_up(this, failure.reason, 0 if last else site.policy.stop_when_stuck)
+        site.record(events.TaskFailed(this.task.id, this.task.title, end.reason))
+        raise end
+    number = this.number + 1
+    return Try(this.task, this.plan, number, this.of, failure.feedback, False, False, failures=failures)
 
 
 def _attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure | Postponed:

@@ -126,6 +126,8 @@ class AttemptFailed(NamedTuple):
     feedback: str
     """What the next attempt's prompt will say."""
     title: str = ""
+    likeness: str = ""
+    """Equal for two attempts that failed alike and left the same files; "" when nobody looked."""
 
 
 class TaskLanded(NamedTuple):

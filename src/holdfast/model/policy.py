@@ -37,6 +37,8 @@ class Policy(NamedTuple):
     on_interrupt: OnInterrupt = OnInterrupt.RESUME
     on_failure: OnFailure = OnFailure.STOP
     max_attempts: int = 3
+    stop_when_stuck: int = 3
+    """Attempts in a row that fail alike and leave the same files, before the task is given up; 0: never."""
     task_timeout: float = 3600.0
     """Seconds one attempt's agent may run."""
     idle_timeout: float = 1200.0

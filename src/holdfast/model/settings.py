@@ -133,6 +133,16 @@ SETTINGS: tuple[Setting, ...] = (
         most=100,
     ),
     _policy(
+        "stop_when_stuck",
+        "HOLDFAST_STOP_WHEN_STUCK",
+        "",
+        Kind.COUNT,
+        "stop_when_stuck",
+        "A task is given up when so many attempts in a row fail alike and leave the same files. 0 is never.",
+        least=0,
+        most=100,
+    ),
+    _policy(
         "commits",
         "HOLDFAST_COMMITS",
         "--commits",
