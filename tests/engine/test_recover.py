@@ -18,20 +18,25 @@ EVERY = [
 
 
 def test_every_state_has_an_answer_and_every_answer_a_repair() -> None:
-    assert len(EVERY) == 6 * 4 * 4 * 6 * 2**6
+    assert len(EVERY) == 8 * 4 * 4 * 6 * 2**6
     assert {decide(seen) for seen in EVERY} == set(Action) == set(REPAIRS)
 
 
-def test_a_landed_or_publishable_commit_comes_before_everything_but_a_damaged_record() -> None:
+def test_a_landed_or_publishable_commit_comes_before_everything_but_an_unreadable_record() -> None:
     for seen in EVERY:
-        if seen.record is not Record.DAMAGED and seen.candidate in (Candidate.LANDED, Candidate.NEXT):
+        readable = seen.record not in (Record.DAMAGED, Record.NEWER)
+        if readable and seen.candidate in (Candidate.LANDED, Candidate.NEXT):
             assert decide(seen) in (Action.FINISH, Action.PUBLISH), seen
+
+
+def test_a_newer_holdfasts_record_is_refused_whatever_else_there_is() -> None:
+    assert {decide(seen) for seen in EVERY if seen.record is Record.NEWER} == {Action.REFUSE_NEWER}
 
 
 def test_without_a_record_of_ours_dirt_is_never_cleared() -> None:
     clearing = {Action.CLEAR_AWAY, Action.ROLL_BACK, Action.RESUME, Action.PUT_BRANCH_BACK}
     for seen in EVERY:
-        if seen.record in (Record.NONE, Record.OTHERS, Record.BY_HAND):
+        if seen.record in (Record.NONE, Record.LOST, Record.OTHERS, Record.BY_HAND):
             assert decide(seen) not in clearing, seen
 
 

@@ -1,10 +1,12 @@
 """What an interrupted run, the user or another tool left behind, and what the same command makes of it."""
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from invariants import AGENT, Expectation, agent_starts, broken_invariants
+from invariants import AGENT, Expectation, agent_starts, broken_invariants, frozen
 from scratch import Cli, Repo, Result
 
 PLAN = "- [ ] One\n- [ ] Two\n"
@@ -132,25 +134,93 @@ def test_tasks_added_to_the_plan_after_a_crash_are_done_too(night: Night) -> Non
     assert night.repo.git("status", "--porcelain") == ""
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"\xff\xfe", b'{"version": 1}', b"[]", b'{"version": 99}'])
-def test_a_damaged_record_is_set_aside_and_git_tells_the_rest(night: Night, damage: bytes) -> None:
-    night.killed("candidate.after")
-    record = next((night.repo.path / ".git/holdfast").rglob("in-flight.json"))
-    record.write_bytes(damage)
+def record_of(night: Night) -> Path:
+    return next((night.repo.path / ".git/holdfast").rglob("in-flight.json"))
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "no bytes": lambda data: b"",
+    "truncated": lambda data: data[: len(data) // 2],
+    "a flipped bit": lambda data: data.replace(b'"attempt"', b'"atteopt"'),
+    "no text": lambda data: b"\xff\xfe",
+    "no record": lambda data: b"[]",
+    "an older schema": lambda data: data.replace(b'"version": 1', b'"version": 0'),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_record_is_set_aside_and_git_tells_the_rest(night: Night, damage: str) -> None:
+    night.killed("agent.after")
+    record = record_of(night)
+    record.write_bytes(DAMAGES[damage](record.read_bytes()))
     result = night.run()
     assert result.code == 0, result.out + result.err
     assert "cannot be read" in result.out
     assert night.problems() == []
 
 
-def test_deleting_our_state_between_runs_changes_no_commit(night: Night) -> None:
-    import shutil
-
-    night.killed("commit.after")
+@pytest.mark.parametrize("point", ["agent.after", "candidate.after", "commit.after"])
+def test_deleting_our_state_between_runs_changes_no_commit(night: Night, point: str) -> None:
+    night.killed(point)
     shutil.rmtree(night.repo.path / ".git/holdfast")
     result = night.run()
     assert result.code == 0, result.out + result.err
     assert night.problems() == []
+
+
+def test_without_its_record_partial_work_goes_to_rescue_and_the_task_begins_again(night: Night) -> None:
+    night.killed("agent.after", agent=AGENT + "echo half > half-done.txt\n")
+    record_of(night).unlink()
+    result = night.run(agent="test ! -e half-done.txt || exit 1\n" + AGENT)
+    assert result.code == 0, result.out + result.err
+    assert "no record of the task in flight, but its base" in result.out
+    assert night.problems() == []
+    (ref,) = rescued(night.repo)
+    assert night.repo.git("show", f"{ref}:work/half-done.txt") == "half"
+
+
+def test_without_its_record_the_agents_own_commits_still_go_to_rescue(night: Night) -> None:
+    night.killed("agent.after", agent=AGENT + "git add -A; git commit -qm mine\n")
+    record_of(night).unlink()
+    result = night.run()
+    assert result.code == 0, result.out + result.err
+    assert night.problems() == []
+
+
+@pytest.mark.parametrize("point", ["flight.durable", "base.before"])
+def test_changes_are_the_users_where_no_pin_says_that_a_task_was_in_flight(night: Night, point: str) -> None:
+    night.killed(point)
+    record_of(night).unlink()
+    night.repo.write("mine.txt", "mine\n")
+    result = night.run()
+    assert result.code == 3
+    assert "mine.txt" in result.err
+    assert (night.repo.path / "mine.txt").read_text() == "mine\n"
+
+
+def test_a_pin_that_the_user_has_committed_past_says_nothing_about_their_changes(night: Night) -> None:
+    night.killed("agent.after")
+    record_of(night).unlink()
+    night.repo.commit("Everything, by hand")
+    night.repo.write("mine.txt", "mine\n")
+    result = night.run()
+    assert result.code == 3
+    assert (night.repo.path / "mine.txt").read_text() == "mine\n"
+
+
+def test_a_record_of_a_newer_holdfast_stops_the_run_and_nothing_is_written(night: Night) -> None:
+    night.killed("agent.after")
+    record = record_of(night)
+    record.write_bytes(record.read_bytes().replace(b'"version": 1', b'"version": 2'))
+    (night.repo.path / ".git/index.lock").touch()
+    before = frozen(night.repo), record.read_bytes()
+    result = night.run()
+    assert result.code == 3
+    assert "a newer Holdfast has a task in flight here" in result.err
+    assert (frozen(night.repo), record.read_bytes()) == before
+    assert (night.repo.path / ".git/index.lock").exists()
+    assert night.cli("skip", "1", "--plan", "plan.md").code == 3
+    assert night.cli("status", "plan.md").code == 0
 
 
 def test_another_plan_is_refused_while_a_task_is_in_flight(night: Night) -> None:

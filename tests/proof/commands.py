@@ -115,7 +115,9 @@ def _endings(world: World, sight: Sight) -> set[int]:
     if sight.at_rest and sight.dirt and not sight.adoptable:
         return {3}
     dirt = [path for path in sight.dirt if not path.startswith("work/")]
-    blocked = {3} if (sight.sealed and dirt) or (sight.locks and not sight.in_flight) else set()
+    blocked = (
+        {3} if (sight.sealed and dirt) or (sight.locks and not (sight.in_flight or sight.lost)) else set()
+    )
     return {0} | refused | blocked
 
 

@@ -49,6 +49,8 @@ class Sight(NamedTuple):
     """The repository as anybody can see it before a command."""
 
     in_flight: bool
+    lost: bool
+    """No record, and yet a task was in flight: its base is pinned, and only an agent moved the branch."""
     sealed: bool
     dirt: frozenset[str]
     """Changed or untracked paths, without the plan."""
@@ -58,7 +60,7 @@ class Sight(NamedTuple):
 
     @property
     def at_rest(self) -> bool:
-        return not self.in_flight and not self.sealed
+        return not self.in_flight and not self.lost and not self.sealed
 
     @property
     def adoptable(self) -> bool:
@@ -167,14 +169,26 @@ class World:
         sealed = bool(self.repo.git("for-each-ref", "refs/holdfast/candidate"))
         git = self.repo.path / ".git"
         locks = any((git / name).exists() for name in ("index.lock", "HEAD.lock", "refs/heads/main.lock"))
-        return Sight(self._in_flight(), sealed, frozenset(paths), ticked, locks)
+        attempt = self._recorded_attempt()
+        lost = attempt is None and self._pin_holds()
+        return Sight(bool(attempt), lost, sealed, frozenset(paths), ticked, locks)
 
-    def _in_flight(self) -> bool:
-        """A change of marks by hand has a record too, as attempt 0."""
+    def _recorded_attempt(self) -> int | None:
+        """A change of marks by hand has a record too, as attempt 0; None without one that can be read."""
         try:
-            return bool(json.loads((self.repo.path / RECORD).read_bytes())["attempt"])
+            return int(json.loads((self.repo.path / RECORD).read_bytes())["attempt"])
         except (OSError, ValueError):
-            return False
+            return None
+
+    def _pin_holds(self) -> bool:
+        pin = self.repo.git("for-each-ref", "--format=%(objectname)", "refs/holdfast/base")
+        for row in self.repo.git("reflog", "show", "--format=%H %gs", "main").splitlines() if pin else ():
+            commit, _, action = row.partition(" ")
+            if commit == pin:
+                return True
+            if not action.startswith("holdfast-agent"):
+                return False
+        return False
 
     # -- processes -----------------------------------------------------------------------------------
 

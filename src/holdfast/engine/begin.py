@@ -1,15 +1,15 @@
-"""Begin: pin the base and make the in-flight record durable, before anything is started."""
+"""Begin: make the in-flight record durable and pin the base, before anything is started."""
 
 import secrets
 
 from holdfast.engine.flight import Flight, write_flight
 from holdfast.engine.guard import protected_files, put_files_back
+from holdfast.engine.pin import pin_base
 from holdfast.engine.site import Site
 from holdfast.engine.source import in_tree
 from holdfast.model.events import Noticed
 from holdfast.model.plan import Document, Task
 from holdfast.system import clock
-from holdfast.system.git import ABSENT, RefMoved
 
 
 def begin(site: Site, task: Task, plan: Document, base: str, attempt: int) -> Flight:
@@ -29,8 +29,9 @@ def begin(site: Site, task: Task, plan: Document, base: str, attempt: int) -> Fl
         ignored={path: in_tree(site.git.root, path) for path in plan.ignored},
         began=clock.now(),
     )
-    pin_base(site, base)
     write_flight(site.workspace.tree_state, flight)
+    if not flight.by_hand:
+        pin_base(site, flight)
     return flight
 
 
@@ -50,12 +51,3 @@ def begin_without_commit(site: Site, task: Task) -> Flight:
     return Flight(
         site.run, site.plan.path, task.id, task.key, task.title, head, site.branch, "", token, 1, {}
     )
-
-
-def pin_base(site: Site, base: str) -> None:
-    """A task that landed has dropped its pin, so mostly there is none; an interrupted one has left it."""
-    try:
-        site.git.move_ref(site.base_ref, base, ABSENT, "base", fault="base")
-    except RefMoved:
-        pinned = site.git.resolve(site.base_ref)
-        site.git.move_ref(site.base_ref, base, pinned or ABSENT, "base", fault="base")

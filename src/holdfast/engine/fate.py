@@ -14,7 +14,7 @@ from holdfast.errors import PlanError, Refused
 from holdfast.model.events import Rescued, TaskChanged
 from holdfast.model.plan import Document, Status, Task
 
-SETTLING = (Action.SET_ASIDE, Action.FINISH, Action.PUBLISH)
+SETTLING = (Action.REFUSE_NEWER, Action.SET_ASIDE, Action.REBUILD, Action.FINISH, Action.PUBLISH)
 """What recovery may do before we look at the task: it changes no byte of anybody's work. An edit of the plan
 beside work in flight is taken in too, for letting go of that work would put it aside as well."""
 

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from holdfast.system import files
 
+VERSION = 1
+
 
 class Flight(NamedTuple):
     run: str
@@ -37,6 +39,8 @@ class Damaged(NamedTuple):
 
     path: str
     problem: str
+    newer: bool = False
+    """A newer Holdfast wrote it: not damaged, and not ours to touch."""
 
 
 def flight_file(tree_state: str) -> str:
@@ -45,7 +49,7 @@ def flight_file(tree_state: str) -> str:
 
 def write_flight(tree_state: str, flight: Flight) -> None:
     body = {**flight._asdict(), "protected": _packed(flight.protected), "ignored": _packed(flight.ignored)}
-    text = json.dumps({"version": 1, **body}, indent=1)
+    text = json.dumps({"version": VERSION, **body}, indent=1)
     files.write_durably(flight_file(tree_state), text.encode(), fault="flight")
 
 
@@ -55,7 +59,10 @@ def read_flight(tree_state: str) -> Flight | Damaged | None:
     if data is None:
         return None
     try:
-        return _parse(json.loads(data))
+        body = json.loads(data)
+        if _is_newer(body):
+            return Damaged(path, f"version {body['version']}, and this Holdfast knows {VERSION}", newer=True)
+        return _parse(body)
     except (ValueError, KeyError, TypeError) as error:
         return Damaged(path, f"{type(error).__name__}: {error}")
 
@@ -71,9 +78,14 @@ def set_aside_flight(damaged: Damaged) -> str:
     return aside
 
 
+def _is_newer(body: object) -> bool:
+    version = body.get("version") if isinstance(body, dict) else None
+    return isinstance(version, int) and version > VERSION
+
+
 def _parse(body: dict[str, object]) -> Flight:
-    if body["version"] != 1:
-        raise ValueError(f"version {body['version']}, expected 1")
+    if body["version"] != VERSION:
+        raise ValueError(f"version {body['version']}, expected {VERSION}")
     others = ("attempt", "protected", "ignored", "began")
     words = {name: _word(body[name]) for name in Flight._fields if name not in others}
     attempt, began = body["attempt"], body.get("began", 0.0)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from holdfast.engine.flight import Damaged, Flight, read_flight
 from holdfast.engine.message import ATTEMPT, KEY, TASK, read_trailers
+from holdfast.engine.pin import pinned_flight
 from holdfast.engine.recover import Candidate, Dirt, Observation, Record, Tip
 from holdfast.engine.site import Site
 from holdfast.engine.source import kept_files, plan_at, plan_in_tree
@@ -42,14 +43,15 @@ class Sight(NamedTuple):
 def look(site: Site) -> Sight:
     tip = site.git.resolve(site.branch) or ""
     record = read_flight(site.workspace.tree_state)
-    flight = record if isinstance(record, Flight) else None
+    lost = _lost_flight(site) if record is None else None
+    flight = record if isinstance(record, Flight) else lost
     candidate_ref, candidate = _candidate(site)
     at_tip = _plan_at_tip(site, tip, flight)
     dirt = site.git.dirt()
     marked, stepped = _marks(site, at_tip, dirt)
     open_task = _open_task(site, flight, at_tip)
     observation = Observation(
-        record=_classify_record(site, record, open_task),
+        record=Record.LOST if lost else _classify_record(site, record, open_task),
         candidate=_classify_candidate(site.git, candidate, tip),
         tip=_classify_tip(site.git, flight, tip),
         dirt=_classify_dirt(site, dirt, marked, stepped, open_task),
@@ -62,6 +64,13 @@ def look(site: Site) -> Sight:
     )
     damaged = record if isinstance(record, Damaged) else None
     return Sight(observation, tip, flight, damaged, candidate_ref, candidate, at_tip, dirt, marked, stepped)
+
+
+def _lost_flight(site: Site) -> Flight | None:
+    """Only while nobody else has moved the branch on: a pin that old says nothing about what is here now."""
+    flight = pinned_flight(site)
+    here = flight and (site.git.resolve(site.branch) == flight.base or moved_by_agent_alone(site.git, flight))
+    return flight if here else None
 
 
 def _plan_at_tip(site: Site, tip: str, flight: Flight | None) -> Document | None:
@@ -107,7 +116,7 @@ def _classify_record(site: Site, record: Flight | Damaged | None, open_task: Tas
     if record is None:
         return Record.NONE
     if isinstance(record, Damaged):
-        return Record.DAMAGED
+        return Record.NEWER if record.newer else Record.DAMAGED
     if record.run != site.run:
         return Record.OTHERS
     if record.by_hand:

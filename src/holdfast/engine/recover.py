@@ -15,6 +15,8 @@ class Record(StrEnum):
 
     NONE = "none"
     DAMAGED = "damaged"
+    NEWER = "of a newer Holdfast"
+    LOST = "none, though the pinned base tells of a task"
     OTHERS = "of another plan or branch"
     BY_HAND = "of a change of marks"
     OPEN = "of a task that is still open"
@@ -67,7 +69,9 @@ class Observation(NamedTuple):
 
 
 class Action(StrEnum):
+    REFUSE_NEWER = "refuse: the record is of a newer Holdfast"
     SET_ASIDE = "set the damaged record aside"
+    REBUILD = "write the lost record again, as far as the pin tells"
     FINISH = "the commit had landed: bring tree and index in line"
     PUBLISH = "publish the sealed commit"
     RESEAL = "check and seal the work again on the new tip"
@@ -92,12 +96,16 @@ class Action(StrEnum):
 
 
 def decide(seen: Observation) -> Action:
+    if seen.record is Record.NEWER:
+        return Action.REFUSE_NEWER
     if seen.record is Record.DAMAGED:
         return Action.SET_ASIDE
     if seen.candidate is Candidate.LANDED:
         return Action.FINISH
     if seen.candidate is Candidate.NEXT:
         return Action.PUBLISH
+    if seen.record is Record.LOST:
+        return Action.REBUILD
     if seen.record is Record.OTHERS:
         return Action.REFUSE_OTHERS
     if seen.record is Record.BY_HAND:

@@ -8,6 +8,14 @@ from holdfast.engine.site import Site
 from holdfast.errors import HoldfastError, PlanError, Refused
 
 
+def refuse_newer(site: Site, sight: Sight) -> None:
+    assert sight.damaged is not None
+    raise Refused(
+        f"a newer Holdfast has a task in flight here: {sight.damaged.path} is of {sight.damaged.problem}",
+        fix="run it with that version; nothing was changed",
+    )
+
+
 def refuse_others(site: Site, sight: Sight) -> None:
     flight = _in_flight(sight)
     branch = flight.branch.removeprefix("refs/heads/")

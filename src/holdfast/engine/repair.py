@@ -6,13 +6,14 @@ from typing import NamedTuple
 from holdfast.engine import guard, refuse, rescue
 from holdfast.engine.agent_commits import agents_commit, ask_to_commit
 from holdfast.engine.attempt import put_plan_back
-from holdfast.engine.begin import begin, pin_base, rest
+from holdfast.engine.begin import begin, rest
 from holdfast.engine.claims import require_agreement
 from holdfast.engine.commit import prepare_index
 from holdfast.engine.flight import Flight, set_aside_flight, write_flight
 from holdfast.engine.land import drop_helpers
 from holdfast.engine.marks import commit_edit, commit_plan, commit_state, commit_words, marks_differ
 from holdfast.engine.observe import Sight, look, plan_at_tip, same_task
+from holdfast.engine.pin import pin_base
 from holdfast.engine.recover import Action, Record, decide
 from holdfast.engine.repair_landed import finish_landed, publish_sealed
 from holdfast.engine.site import Site
@@ -56,6 +57,8 @@ def recover(site: Site) -> Standing:
 
 def clear_dead_locks(site: Site, sight: Sight) -> None:
     """A killed git call leaves its lock; only where something of ours had begun can it be ours."""
+    if sight.observation.record is Record.NEWER:
+        return
     begun = sight.observation.record is not Record.NONE or bool(sight.candidate)
     for notice in guard.clear_locks(site, ours_alone=not begun):
         site.record(Recovered("a git call died", notice))
@@ -105,6 +108,14 @@ def _set_aside(site: Site, sight: Sight) -> None:
     site.record(Recovered(found, f"moved to {aside}; git tells the rest"))
 
 
+def _rebuild(site: Site, sight: Sight) -> None:
+    """Once written it is a record like any other, and the next look decides."""
+    flight = _in_flight(sight)
+    write_flight(site.workspace.tree_state, flight)
+    found = f"no record of the task in flight, but its base {flight.base[:12]} pinned"
+    site.record(Recovered(found, "wrote the record again", flight.task))
+
+
 def _accept(site: Site, sight: Sight) -> None:
     flight = _in_flight(sight)
     before = plan_at_tip(site, flight.base, flight)
@@ -138,8 +149,8 @@ def _rebase_record(site: Site, sight: Sight) -> None:
     task = same_task(site, sight.at_tip.plan, _in_flight(sight)) if sight.at_tip else None
     if task:
         flight = flight._replace(task=task.id, key=task.key, title=task.title)
-    pin_base(site, sight.tip)
     write_flight(site.workspace.tree_state, flight)
+    pin_base(site, flight)
     found = f"the branch moved to {sight.tip[:12]} meanwhile"
     site.record(Recovered(found, "goes on from there", flight.task))
 
@@ -256,6 +267,8 @@ Repair = Callable[[Site, Sight], "Standing | None"]
 
 REPAIRS: dict[Action, Repair] = {
     Action.SET_ASIDE: _set_aside,
+    Action.REFUSE_NEWER: refuse.refuse_newer,
+    Action.REBUILD: _rebuild,
     Action.FINISH: finish_landed,
     Action.PUBLISH: publish_sealed,
     Action.RESEAL: _reseal,
