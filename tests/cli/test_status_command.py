@@ -187,7 +187,7 @@ def test_a_rescue_outlives_the_journal(killed: Night) -> None:
 
 
 def test_a_pinned_commit_is_shown_with_git_log(night: Night) -> None:
-    night.run(fault="flight.durable")
+    night.run(fault="base.after")
     [run_name] = {ref.split("/")[3] for ref in night.git("for-each-ref", "--format=%(refname)").split()[1:]}
     ref = f"refs/holdfast/rescue/{run_name}/20250101-000000-x"
     night.git("update-ref", ref, "HEAD")
