@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from model_server.turns import Call
 
@@ -58,6 +58,14 @@ class Driver(Protocol):
 
     def shell(self, command: str) -> Call: ...
 
+    def report(self, **arguments: Any) -> Call:
+        """With the tool that Holdfast gives it."""
+        ...
+
+    def without_report_server(self) -> str:
+        """Arguments with which the server of that tool cannot start."""
+        ...
+
 
 class ClaudeDriver(NamedTuple):
     name: str = "claude"
@@ -85,6 +93,12 @@ class ClaudeDriver(NamedTuple):
     def shell(self, command: str) -> Call:
         return Call("Bash", {"command": command})
 
+    def report(self, **arguments: Any) -> Call:
+        return Call("mcp__holdfast__report", arguments)
+
+    def without_report_server(self) -> str:
+        return """--mcp-config '{"mcpServers": {"holdfast": {"command": "/bin/false"}}}'"""
+
 
 class CodexDriver(NamedTuple):
     name: str = "codex"
@@ -107,6 +121,12 @@ class CodexDriver(NamedTuple):
 
     def shell(self, command: str) -> Call:
         return Call("exec_command", {"cmd": command})
+
+    def report(self, **arguments: Any) -> Call:
+        return Call("report", arguments, namespace="mcp__holdfast")
+
+    def without_report_server(self) -> str:
+        return """-c 'mcp_servers.holdfast.command="/bin/false"'"""
 
 
 @lru_cache

@@ -44,6 +44,7 @@ class Config(NamedTuple):
     permission_mode: str
     max_turns: int
     agent_args: tuple[str, ...]
+    report_tool: bool
     policy: Policy
     origin: dict[str, str]
     """Setting → where its value came from: `flag --agent`, `HOLDFAST_AGENT`, `holdfast.toml:3`, `default`."""

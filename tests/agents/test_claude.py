@@ -7,6 +7,7 @@ from holdfast.agents.activity import Activity, Said, SessionKnown
 from holdfast.agents.base import Assignment, Ending, Invocation, Options, OutcomeKind
 from holdfast.agents.claude import Claude
 from holdfast.agents.claude_stream import ClaudeListener
+from holdfast.agents.report import server_command
 from holdfast.errors import AgentUnavailable, UsageError
 from holdfast.model.plan import Status, Task
 
@@ -17,7 +18,7 @@ SUCCESS = {"type": "result", "subtype": "success", "is_error": False, "result": 
 
 
 def invocation(assignment: Assignment = WORK, **options: Any) -> Invocation:
-    return Claude(Options({}, **options)).invocation(assignment)
+    return Claude(Options({}, **{"report_tool": False, **options})).invocation(assignment)
 
 
 def heard(*events: dict[str, Any]) -> tuple[ClaudeListener, list[Activity]]:
@@ -40,6 +41,13 @@ def test_model_mode_and_further_arguments_are_passed_on() -> None:
         *("--permission-mode", "plan", "--model", "opus", "--session-id", "5e55-10"),
         *("--max-turns", "5"),
     )
+
+
+def test_it_gets_the_report_tool_beside_the_users_own_servers_and_may_use_it_unasked() -> None:
+    config, allow, tool, after = invocation(report_tool=True).argv[6:10]
+    server = json.loads(config)["mcpServers"]["holdfast"]
+    assert (server["command"], *server["args"]) == server_command()
+    assert (allow, tool, after) == ("--allowedTools", "mcp__holdfast__report", "--permission-mode")
 
 
 def test_a_conversation_that_is_resumed_keeps_its_name() -> None:

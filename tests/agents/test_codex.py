@@ -1,5 +1,6 @@
 import json
 import time
+import tomllib
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from holdfast.agents.activity import Activity, Called, Waited
 from holdfast.agents.base import Assignment, Ending, Options, Outcome, OutcomeKind
 from holdfast.agents.codex import Codex
 from holdfast.agents.codex_stream import CodexListener
+from holdfast.agents.report import server_command
 from holdfast.errors import UsageError
 from holdfast.model.plan import Status, Task
 
@@ -32,21 +34,28 @@ def message(text: str) -> dict[str, Any]:
 
 
 def test_without_choices_it_works_in_its_own_sandbox_and_names_its_session_itself() -> None:
-    found = Codex(Options({})).invocation(WORK)
+    found = Codex(Options({}, report_tool=False)).invocation(WORK)
     assert found.argv == ("codex", "exec", *SAFE, "-")
     assert (found.stdin, found.session) == ("prompt.md", "")
 
 
 def test_model_and_further_arguments_stand_before_the_prompt() -> None:
-    options = Options({}, model="o9", arguments=("--profile", "night"))
+    options = Options({}, model="o9", arguments=("--profile", "night"), report_tool=False)
     argv = Codex(options).invocation(WORK).argv
     assert argv == ("codex", "exec", *SAFE, "--model", "o9", "--profile", "night", "-")
 
 
 def test_a_conversation_can_be_resumed_with_the_same_rights() -> None:
-    found = Codex(Options({})).invocation(WORK._replace(resume="ab-cd"))
+    found = Codex(Options({}, report_tool=False)).invocation(WORK._replace(resume="ab-cd"))
     assert found.argv == ("codex", "exec", "resume", *SAFE, "ab-cd", "-")
     assert found.session == "ab-cd"
+
+
+def test_it_gets_the_report_tool_beside_the_users_own_servers() -> None:
+    argv = Codex(Options({})).invocation(WORK).argv
+    given = tomllib.loads("\n".join(argv[argv.index("-c") + 5 : -1 : 2]))
+    server = given["mcp_servers"]["holdfast"]
+    assert (server["command"], *server["args"]) == server_command()
 
 
 def test_a_mode_it_does_not_have_is_bad_usage() -> None:

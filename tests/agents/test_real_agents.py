@@ -238,6 +238,42 @@ def test_an_agent_that_is_not_installed_ends_with_69_before_anything_happens(nig
     assert not (night.repo.path / ".git/holdfast").exists()
 
 
+WITH_CRITERIA = "# Work\n\n- [ ] One\n  Acceptance:\n  - it adds\n  - it is fast\n- [ ] Two\n- [ ] Three\n"
+
+
+def test_what_it_reports_by_a_tool_call_decides_message_and_criteria(night: Night) -> None:
+    night.repo.write("plan.md", WITH_CRITERIA)
+    night.base = night.repo.commit("criteria")
+    write, report = night.driver.write, night.driver.report
+    slow = [{"number": 1, "met": True}, {"number": 2, "met": False, "note": "it sleeps"}]
+    fast = [{"number": 1, "met": True}, {"number": 2, "met": True}]
+    night.server.then(write(night.repo.path / "one.txt", "slow\n"))
+    night.server.then(report(done=True, summary="it adds", criteria=slow), Say("There."))
+    night.server.then(report(done="perhaps", summary="a call that is not taken"))
+    night.server.then(report(done=True, summary="fast", commit_message="Add", criteria=fast), Say("There."))
+    result = night.run("--only", "1.1")
+    assert result.code == 0, result.out + result.err
+    failures = [failure["reason"] for failure in night.events("attempt_failed")]
+    assert failures == ["not every acceptance criterion is met: it is fast: it sleeps"]
+    assert night.repo.git("log", "-1", "--format=%s") == "Add"
+    assert "→ report: done: fast" in Cli(night.repo.path, night.env)("log", "1.1").out
+    asked = json.dumps(night.server.requests[0].body)
+    assert "Report the result with the tool `report`" in asked and "whether it is met" in asked
+
+
+def test_a_report_that_it_is_not_done_is_believed_and_without_the_tool_a_tag_is(night: Night) -> None:
+    report = night.driver.report
+    night.server.then(report(done=False, summary="no compiler"), Say("<SUCCESS>all is well</SUCCESS>"))
+    result = night.run("--only", "1.1", "--max-attempts", "1")
+    assert result.code == 1 and "task 1.1 failed after 1 attempt: no compiler" in result.err
+    night.server.then(report(done=False, summary="nobody hears this"))
+    night.works("1.1")
+    result = night.run("--only", "1.1", f"--agent-args={night.driver.without_report_server()}")
+    assert result.code == 0, result.out + result.err
+    assert [end["outcome"] for end in night.events("agent_ended")] == ["refused", "finished"]
+    assert night.repo.git("log", "-1", "--format=%s") == "As agreed"
+
+
 claude_only = pytest.mark.parametrize("driver", [ClaudeDriver()], ids=["claude"], indirect=True)
 
 

@@ -45,6 +45,7 @@ def _items(turn: Say | Call, number: int) -> Iterator[dict[str, Any]]:
             "call_id": f"call_{number:04}",
             "name": turn.tool,
             "arguments": json.dumps(turn.input),
+            **({"namespace": turn.namespace} if turn.namespace else {}),
         }
 
 

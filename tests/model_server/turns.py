@@ -19,6 +19,8 @@ class Call(NamedTuple):
     text: str = ""
     """Said before the call."""
     delay: float = 0.0
+    namespace: str = ""
+    """Of the tool, where the Responses API has one: that of an MCP server."""
 
 
 class Refuse(NamedTuple):

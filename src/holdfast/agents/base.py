@@ -26,6 +26,8 @@ class Options(NamedTuple):
     arguments: tuple[str, ...] = ()
     max_turns: int = 0
     """How often the model may be asked in one attempt, 0 for as often as it likes."""
+    report_tool: bool = True
+    """Whether an agent that can be given tools gets ours, to report its result with."""
 
 
 class Assignment(NamedTuple):
@@ -139,6 +141,11 @@ class Listener(Protocol):
 class Agent(Protocol):
     @property
     def name(self) -> str: ...
+
+    @property
+    def report_tool(self) -> str:
+        """The tool with which it is asked to report its result, "" when it has none and tags have to do."""
+        ...
 
     def require(self) -> None:
         """Raise AgentUnavailable, with what to type, when it cannot be used here."""

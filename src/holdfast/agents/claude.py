@@ -1,11 +1,13 @@
 """Claude Code: `claude -p`, its events as JSON lines, the prompt on standard input."""
 
+import json
 import os
 
 from holdfast.agents.base import Assignment, Invocation, Listener, Options
-from holdfast.agents.claude_stream import ClaudeListener
+from holdfast.agents.claude_stream import REPORT_TOOL, ClaudeListener
 from holdfast.agents.plain import task_environment
 from holdfast.agents.program import require_mode, require_program
+from holdfast.agents.report import SERVER, TOOL, server_command
 from holdfast.errors import AgentUnavailable
 from holdfast.model.spent import NOTHING, Spent
 
@@ -24,6 +26,7 @@ class Claude:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._mode = options.permission_mode or SAFE_MODE
+        self.report_tool = TOOL if options.report_tool else ""
 
     def require(self) -> None:
         require_mode(self.name, self._mode, MODES)
@@ -36,7 +39,7 @@ class Claude:
             )
 
     def invocation(self, assignment: Assignment) -> Invocation:
-        argv = ["claude", "-p", "--output-format", "stream-json", "--verbose"]
+        argv = ["claude", "-p", "--output-format", "stream-json", "--verbose", *self._report_tool()]
         argv += ["--permission-mode", self._mode]
         if self._options.model:
             argv += ["--model", self._options.model]
@@ -53,6 +56,15 @@ class Claude:
             without=(NESTED,),
             session=assignment.resume or assignment.session,
         )
+
+    def _report_tool(self) -> list[str]:
+        """Beside the user's own servers and rules, which stay. Neither may come last: both take all the
+        words that follow."""
+        if not self.report_tool:
+            return []
+        program, *arguments = server_command()
+        servers = {SERVER: {"type": "stdio", "command": program, "args": arguments}}
+        return ["--mcp-config", json.dumps({"mcpServers": servers}), "--allowedTools", REPORT_TOOL]
 
     def listener(self, before: Spent = NOTHING) -> Listener:
         return ClaudeListener(before)

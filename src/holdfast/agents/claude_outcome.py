@@ -10,7 +10,7 @@ from holdfast.agents import wire
 from holdfast.agents.base import Ending, Outcome, OutcomeKind
 from holdfast.agents.endings import by_claim, by_status, ended_by_force, ended_early
 from holdfast.agents.printable import one_line
-from holdfast.agents.tags import read_claim, read_criteria, suggested_message
+from holdfast.agents.report import Report, Word, own_word
 
 LOG_IN = "claude auth login (or set ANTHROPIC_API_KEY), then run the same command again"
 MOST_DENIALS = 10
@@ -53,18 +53,19 @@ class Facts(NamedTuple):
     error: str = ""
     """The last error of the service, as Claude Code names it."""
     resets_at: float | None = None
+    report: Report | None = None
+    """The last it made with our tool."""
 
 
 def judged(facts: Facts, ending: Ending) -> Outcome:
-    kind, reason = ended_by_force(ending) or _verdict(facts, ending.exit_code or 0, ending.stderr)
-    final = wire.text(facts.result, "result")
-    claim = read_claim(final)
+    word = own_word(wire.text(facts.result, "result"), facts.report)
+    kind, reason = ended_by_force(ending) or _verdict(facts, word, ending.exit_code or 0, ending.stderr)
     usage = wire.inner(facts.result, "usage")
     return Outcome(
         kind,
         reason,
-        message=suggested_message(final),
-        success_note=claim.text if claim and claim.succeeded else "",
+        message=word.message,
+        success_note=word.success_note,
         tail="",
         feedback=_denials(facts.result),
         fix=LOG_IN if kind is OutcomeKind.UNAUTHORISED else "",
@@ -73,11 +74,11 @@ def judged(facts: Facts, ending: Ending) -> Outcome:
         tokens_in=sum(wire.count(usage, key) for key in _TOKENS_READ),
         tokens_out=wire.count(usage, "output_tokens"),
         session=facts.session,
-        criteria=read_criteria(final),
+        criteria=word.criteria,
     )
 
 
-def _verdict(facts: Facts, exit_code: int, stderr: str) -> tuple[OutcomeKind, str]:
+def _verdict(facts: Facts, word: Word, exit_code: int, stderr: str) -> tuple[OutcomeKind, str]:
     if not facts.result:
         return ended_early(exit_code, "and without a result", stderr)
     subtype = wire.text(facts.result, "subtype")
@@ -87,7 +88,7 @@ def _verdict(facts: Facts, exit_code: int, stderr: str) -> tuple[OutcomeKind, st
         return ended_early(exit_code, "in the middle of its work", _errors(facts.result) or subtype)
     if facts.result.get("is_error") is not False:
         return _service_failed(facts)
-    return by_claim(exit_code, read_claim(wire.text(facts.result, "result")))
+    return by_claim(exit_code, word.claim)
 
 
 def _service_failed(facts: Facts) -> tuple[OutcomeKind, str]:

@@ -5,8 +5,10 @@ from holdfast.agents.activity import Activity, Called, CallFailed, Said, Session
 from holdfast.agents.base import Ending, Outcome
 from holdfast.agents.claude_outcome import Facts, judged, subject
 from holdfast.agents.recent import Recent
+from holdfast.agents.report import SERVER, TOOL, Report, read_report
 from holdfast.model.spent import NOTHING, Spent
 
+REPORT_TOOL = f"mcp__{SERVER}__{TOOL}"
 SYNTHETIC = "<synthetic>"
 """The model of a message that Claude Code itself wrote, about an error of the service."""
 
@@ -18,6 +20,7 @@ class ClaudeListener:
         self._before = before
         self._facts = Facts()
         self._open_calls: dict[str, str] = {}
+        self._reports: dict[str, Report] = {}
         self._recent = Recent()
 
     def heard(self, line: bytes) -> list[Activity]:
@@ -44,6 +47,8 @@ class ClaudeListener:
                 return self._spoke(event)
             case "user", _:
                 return self._got_results(wire.inner(event, "message"))
+            case "system", "init":
+                return _without_report(event)
             case "system", "api_retry":
                 return [_retry(event)]
             case "rate_limit_event", _:
@@ -62,20 +67,40 @@ class ClaudeListener:
                 seen.append(Said(wire.text(block, "text")))
             elif block.get("type") == "tool_use":
                 self._open_calls[wire.text(block, "id")] = wire.text(block, "name")
-                seen.append(Called(wire.text(block, "name"), subject(wire.inner(block, "input"))))
+                seen.append(self._called(block, by_itself=event.get("parent_tool_use_id") is None))
         return seen
+
+    def _called(self, block: wire.Object, *, by_itself: bool) -> Called:
+        name, arguments = wire.text(block, "name"), wire.inner(block, "input")
+        report = read_report(arguments) if name == REPORT_TOOL else None
+        if report is None:
+            return Called(name, subject(arguments))
+        if by_itself:  # and not by an agent that it has started, whose task is another
+            self._reports[wire.text(block, "id")] = report
+        return Called(TOOL, report.in_words)
 
     def _got_results(self, message: wire.Object) -> list[Activity]:
         seen: list[Activity] = []
         for block in wire.items(message, "content"):
-            tool = self._open_calls.pop(wire.text(block, "tool_use_id"), "tool")
+            call = wire.text(block, "tool_use_id")
+            tool = self._open_calls.pop(call, "tool")
+            report = self._reports.pop(call, None)
             if block.get("is_error") is True:
                 seen.append(CallFailed(tool, _said(block)))
+            elif report:
+                self._facts = self._facts._replace(report=report)
         return seen
 
     def _limited(self, info: wire.Object) -> None:
         if wire.text(info, "status") == "rejected":
             self._facts = self._facts._replace(resets_at=wire.number(info, "resetsAt"))
+
+
+def _without_report(event: wire.Object) -> list[Activity]:
+    """It goes on without a server that does not start, and so do we: tags will do."""
+    ours = [server for server in wire.items(event, "mcp_servers") if wire.text(server, "name") == SERVER]
+    broken = any(wire.text(server, "status") == "failed" for server in ours)
+    return [CallFailed(TOOL, "the server of this tool did not start")] if broken else []
 
 
 def _said(result: wire.Object) -> str:

@@ -12,7 +12,7 @@ from holdfast.agents import wire
 from holdfast.agents.base import Ending, Outcome, OutcomeKind
 from holdfast.agents.endings import by_claim, by_status, ended_by_force, ended_early
 from holdfast.agents.printable import one_line
-from holdfast.agents.tags import read_claim, read_criteria, suggested_message
+from holdfast.agents.report import Report, Word, own_word
 
 LOG_IN = "codex login (or set the key its provider asks for), then run the same command again"
 
@@ -39,32 +39,34 @@ class Facts(NamedTuple):
     failure: str | None = None
     """What `turn.failed` said."""
     usage: wire.Object = {}  # noqa: RUF012 (never changed)
+    report: Report | None = None
+    """The last it made with our tool."""
 
 
 def judged(facts: Facts, ending: Ending, now: float) -> Outcome:
-    kind, reason = ended_by_force(ending) or _verdict(facts, ending.exit_code or 0, ending.stderr)
-    claim = read_claim(facts.final)
+    word = own_word(facts.final, facts.report)
+    kind, reason = ended_by_force(ending) or _verdict(facts, word, ending.exit_code or 0, ending.stderr)
     return Outcome(
         kind,
         reason,
-        message=suggested_message(facts.final),
-        success_note=claim.text if claim and claim.succeeded else "",
+        message=word.message,
+        success_note=word.success_note,
         tail="",
         fix=LOG_IN if kind is OutcomeKind.UNAUTHORISED else "",
         resets_at=_reset_time(facts.failure or "", now) if kind is OutcomeKind.LIMITED else None,
         tokens_in=wire.count(facts.usage, "input_tokens"),
         tokens_out=wire.count(facts.usage, "output_tokens"),
         session=facts.session,
-        criteria=read_criteria(facts.final),
+        criteria=word.criteria,
     )
 
 
-def _verdict(facts: Facts, exit_code: int, stderr: str) -> tuple[OutcomeKind, str]:
+def _verdict(facts: Facts, word: Word, exit_code: int, stderr: str) -> tuple[OutcomeKind, str]:
     if facts.failure is not None:
         return _by_text(facts.failure), one_line(facts.failure) or "the turn failed"
     if not facts.completed:
         return ended_early(exit_code, "before its turn was over", stderr)
-    return by_claim(exit_code, read_claim(facts.final))
+    return by_claim(exit_code, word.claim)
 
 
 def _by_text(failure: str) -> OutcomeKind:

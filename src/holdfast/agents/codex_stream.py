@@ -8,6 +8,7 @@ from holdfast.agents.activity import Activity, Called, CallFailed, Said, Session
 from holdfast.agents.base import Ending, Outcome
 from holdfast.agents.codex_outcome import Facts, judged
 from holdfast.agents.recent import Recent
+from holdfast.agents.report import SERVER, TOOL, Report, read_report
 from holdfast.model.spent import NOTHING, Spent
 from holdfast.system import clock
 
@@ -66,6 +67,8 @@ class CodexListener:
                 return [Called(_change(change), wire.text(change, "path")) for change in _changes(item)]
             case "mcp_tool_call" if wire.text(item, "status") == "failed":
                 return [CallFailed(wire.text(item, "tool"), wire.text(wire.inner(item, "error"), "message"))]
+            case "mcp_tool_call":
+                self._facts = self._facts._replace(report=_report(item) or self._facts.report)
             case "error":  # mostly a warning: what ends a turn comes as `turn.failed`
                 return [Waited(wire.text(item, "message"))]
         return []
@@ -76,10 +79,16 @@ def _begun(item: wire.Object) -> list[Activity]:
         case "command_execution":
             return [Called("command", _SHELL.sub("", wire.text(item, "command")))]
         case "mcp_tool_call":
-            return [Called(wire.text(item, "tool"), wire.text(item, "server"))]
+            report = _report(item)
+            return [Called(wire.text(item, "tool"), report.in_words if report else wire.text(item, "server"))]
         case "web_search":
             return [Called("web search", wire.text(item, "query"))]
     return []
+
+
+def _report(item: wire.Object) -> Report | None:
+    ours = (wire.text(item, "server"), wire.text(item, "tool")) == (SERVER, TOOL)
+    return read_report(wire.inner(item, "arguments")) if ours else None
 
 
 def _changes(item: wire.Object) -> list[wire.Object]:

@@ -17,6 +17,7 @@ _SHELL_WORDS = frozenset(
 
 class Command:
     name = "command"
+    report_tool = ""
 
     def __init__(self, command_line: str, directory: str = ".", path: str | None = None) -> None:
         """`directory` is where a relative program path will be looked up: the workspace, once known.

@@ -48,6 +48,8 @@ class PromptFacts(NamedTuple):
     extra: str = ""
     preamble: str = ""
     """What holds for every task of the plan."""
+    report_tool: str = ""
+    """The tool to report the result with, "" for none."""
 
 
 def render_prompt(facts: PromptFacts, override_dir: str, template: str = TASK) -> str:

@@ -13,6 +13,7 @@ from holdfast.model.spent import NOTHING, Spent
 
 class Scripted:
     name = "scripted"
+    report_tool = ""
 
     def __init__(self, script_path: str) -> None:
         # The player starts in the workspace, where a relative path would mean another file.

@@ -139,6 +139,7 @@ def _invocation(site: Site, this: Try, prompt_file: str, template: str) -> Invoc
         gates=gates,
         extra=site.policy.extra_prompt,
         preamble=plan.preamble,
+        report_tool=site.tools.agent.report_tool,
     )
     prompt = render_prompt(facts, site.tools.prompt_directory, template)
     os.makedirs(os.path.dirname(prompt_file), exist_ok=True)

@@ -104,6 +104,14 @@ SETTINGS: tuple[Setting, ...] = (
         "More arguments for claude or codex.",
         example=("--verbose",),
     ),
+    Setting(
+        "report_tool",
+        "HOLDFAST_REPORT_TOOL",
+        "",
+        Kind.SWITCH,
+        True,
+        "Give claude and codex a tool to report the result with; without it they say it in tags.",
+    ),
     _policy(
         "agent_env",
         "HOLDFAST_AGENT_ENV",
