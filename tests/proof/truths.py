@@ -162,9 +162,9 @@ def _lost(world: World) -> list[str]:
 
 
 def _reachable(world: World) -> str:
-    """From a branch, a rescue or any stash."""
+    """From a branch, a rescue, any stash or the index: what is staged is there as long as it stays staged."""
     stashes = world.repo.git("stash", "list", "--format=%H").split()
-    refs = ("--branches", "--glob=refs/holdfast/rescue", *stashes)
+    refs = ("--branches", "--glob=refs/holdfast/rescue", "--indexed-objects", *stashes)
     names = world.repo.git("rev-list", "--objects", "--no-object-names", *refs)
     return world.repo.git("cat-file", "--batch", input=f"{names}\n")
 
