@@ -58,6 +58,17 @@ def test_a_long_plan_is_explained_on_one_screen(cli: Cli, repo: Repo) -> None:
     assert lines[-2].endswith("T11, … 488 more")
 
 
+def test_a_task_that_waits_for_a_long_phase_names_some_of_it(cli: Cli, repo: Repo) -> None:
+    wanted = ", ".join(f"T{n}" for n in range(20))
+    tasks = "".join(f"- [ ] T{n} Do {n}\n" for n in range(20))
+    repo.write("plan.md", f"{tasks}- [ ] Last\n  depends: {wanted}\n")
+    assert (
+        "after T0, T1, T2, T3, T4, T5, T6, T7, T8, T9, T10, T11, … 8 more\n"
+        in cli("plan", "check", "plan.md").out
+    )
+    assert cli("plan", "list", "plan.md").out.endswith("T11, … 8 more)\n")
+
+
 def test_next_shows_the_task_as_written(cli: Cli, plan: str) -> None:
     assert cli("plan", "next", plan) == (0, "T3: Find the tokens\n\nverify: make test\n", "")
 

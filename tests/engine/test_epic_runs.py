@@ -59,7 +59,9 @@ def test_a_failed_ticket_blocks_its_dependents_until_a_retry_works_out(repo: Rep
     }
     assert told["tickets"]["d"]["blocking_dependency"] == "b"
     assert told["epic_state"] == "FAILED"
+    assert "would run nothing: b failed. Try again with: holdfast retry b" in _run(cli, "--dry-run").out
     assert cli("retry", "b", "--plan", "epics/shop").code == 0
+    assert "would run b: Add the prices\nwould run d: Add the total\n" in _run(cli, "--dry-run").out
     _finished(shop, _run(cli))
 
 

@@ -1,11 +1,10 @@
 """Large plans: the work grows with the plan, not faster. Counted in calls, which no busy machine changes."""
 
 import json
-import sys
-from collections.abc import Callable
 
 import pytest
 
+from effort import calls
 from holdfast.engine.schedule import next_task, ready_tasks
 from holdfast.model.plan import Status
 from holdfast.plans.base import Completion
@@ -24,22 +23,6 @@ def big_plan(dialect: str, tasks: int, phases: int = 4) -> bytes:
         for n in range(phases)
     ]
     return json.dumps({"phases": blocks, "status": "backlog"}, indent=2, ensure_ascii=False).encode()
-
-
-def calls(work: Callable[[], object]) -> int:
-    counted = 0
-
-    def count(frame: object, event: str, argument: object) -> None:
-        nonlocal counted
-        counted += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return counted
 
 
 @pytest.mark.parametrize("phases", [1, 4, 100])

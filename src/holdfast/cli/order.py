@@ -1,33 +1,83 @@
 """The whole order a run would take, where the scheduler only ever answers for the next step."""
 
-from heapq import heappop, heappush
+from collections.abc import Sequence, Set
+from heapq import heapify, heappop, heappush
+from typing import NamedTuple
 
-from holdfast.model.plan import Plan, Task
+from holdfast.engine.schedule import critical_failure, find_task, next_task, up_to
+from holdfast.model.plan import Plan, Status, Task
+from holdfast.model.policy import OnFailure, Policy
+
+_NONE: frozenset[str] = frozenset()
 
 
-def running_order(plan: Plan) -> list[Task]:
-    """The open tasks: always the first in the document that waits for none of the others."""
-    open_tasks = [task for task in plan.tasks if not task.status.settled]
-    waits, followers = _links(open_tasks)
-    ready = [number for number, count in enumerate(waits) if not count]
+def running_order(plan: Plan, failed: Set[str] = _NONE, only: str = "", until: str = "") -> list[Task]:
+    """Always the first in the document that is open, has not failed, and waits for none of the others."""
+    if only:
+        task = next_task(plan, failed, only=only)
+        return [task] if task else []
+    wanted = up_to(plan, find_task(plan, until)) if until else {task.id for task in plan.tasks}
+    return _in_order([t for t in plan.tasks if not t.status.settled and t.id in wanted], failed)
+
+
+def order_under(policy: Policy, plan: Plan) -> list[Task]:
+    """What a run would do if every task succeeded. Failures that are passed over are not tried unasked."""
+    goes_on = policy.on_failure is OnFailure.CONTINUE
+    if goes_on and critical_failure(plan):
+        return []
+    failed = {task.id for task in plan.tasks if goes_on and task.status is Status.FAILED}
+    return running_order(plan, failed, policy.only, policy.until)
+
+
+def why_nothing(plan: Plan) -> str:
+    failed = [task.id for task in plan.tasks if task.status is Status.FAILED]
+    if failed:
+        return f": {', '.join(failed)} failed. Try again with: holdfast retry {failed[0]}"
+    return ": all tasks are done" if all(task.status.settled for task in plan.tasks) else ""
+
+
+class _Wait:
+    """Tasks that wait for the same others, by position. Those of one phase share their dependencies, and
+    each names all of another phase: counted one by one they would be as many as the plan's length squared."""
+
+    def __init__(self) -> None:
+        self.left = 0
+        self.tasks: list[int] = []
+
+
+class _Links(NamedTuple):
+    waits: list[_Wait]
+    followers: list[list[_Wait]]
+    """By position: what that task keeps waiting."""
+
+
+def _in_order(tasks: Sequence[Task], failed: Set[str]) -> list[Task]:
+    links = _linked(tasks)
+    ready = [number for wait in links.waits if not wait.left for number in wait.tasks]
+    heapify(ready)
     order = []
     while ready:
         number = heappop(ready)
-        order.append(open_tasks[number])
-        for follower in followers[number]:
-            waits[follower] -= 1
-            if not waits[follower]:
-                heappush(ready, follower)
+        if tasks[number].id in failed:
+            continue
+        order.append(tasks[number])
+        for wait in links.followers[number]:
+            wait.left -= 1
+            for freed in () if wait.left else wait.tasks:
+                heappush(ready, freed)
     return order
 
 
-def _links(open_tasks: list[Task]) -> tuple[list[int], list[list[int]]]:
-    """For each task how many it waits for, and which ones wait for it, by position."""
-    position = {task.id: number for number, task in enumerate(open_tasks)}
-    waits = [0] * len(open_tasks)
-    followers: list[list[int]] = [[] for _ in open_tasks]
-    for number, task in enumerate(open_tasks):
-        for wanted in {position[name] for name in task.depends_on if name in position}:
-            waits[number] += 1
-            followers[wanted].append(number)
-    return waits, followers
+def _linked(tasks: Sequence[Task]) -> _Links:
+    position = {task.id: number for number, task in enumerate(tasks)}
+    waits: dict[int, _Wait] = {}
+    followers: list[list[_Wait]] = [[] for _ in tasks]
+    for number, task in enumerate(tasks):
+        key = id(task.depends_on)
+        if key not in waits:
+            waits[key] = _Wait()
+            for wanted in {position[name] for name in task.depends_on if name in position}:
+                waits[key].left += 1
+                followers[wanted].append(waits[key])
+        waits[key].tasks.append(number)
+    return _Links(list(waits.values()), followers)

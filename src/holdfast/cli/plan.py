@@ -3,6 +3,7 @@
 import json
 import os
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 
 from holdfast.cli.order import running_order
 from holdfast.cli.place import repository_root
@@ -15,7 +16,7 @@ from holdfast.views.text import plain
 
 _CONVERT = "Write any plan as plain Markdown, with its statuses"
 _NAMED = 12
-"""How many ids or dependencies `check` names before it only counts them."""
+"""How many ids or dependencies are named before they are only counted."""
 _BOXES = {Status.COMPLETED: "[x]", Status.SKIPPED: "[-]"}
 
 
@@ -66,8 +67,8 @@ def _check(plan: Plan) -> list[str]:
     rows = {
         "plan": [f"{plan.path} ({plan.dialect})"],
         "tasks": [f"{len(plan.tasks)}: {_counts(plan)}"],
-        "dependencies": _cut(_dependencies(plan)) or ["none"],
-        "order": [", ".join(_cut(ids))] if ids else [],
+        "dependencies": _dependencies(plan) or ["none"],
+        "order": [_few(ids)] if ids else [],
         "next": [first],
     }
     return [
@@ -84,12 +85,18 @@ def _counts(plan: Plan) -> str:
 
 
 def _dependencies(plan: Plan) -> list[str]:
-    return [f"{task.id} after {', '.join(task.depends_on)}" for task in plan.tasks if task.depends_on]
+    waiting = [task for task in plan.tasks if task.depends_on]
+    return _cut([f"{task.id} after {_few(task.depends_on)}" for task in waiting[:_NAMED]], len(waiting))
 
 
-def _cut(words: list[str]) -> list[str]:
-    more = len(words) - _NAMED
-    return [*words[:_NAMED], f"… {more} more"] if more > 0 else words
+def _few(ids: Sequence[str]) -> str:
+    """A task may wait for each of the thousands of another phase."""
+    return ", ".join(_cut(ids[:_NAMED], len(ids)))
+
+
+def _cut(first: Sequence[str], total: int) -> list[str]:
+    more = total - len(first)
+    return [*first, f"… {more} more"] if more > 0 else [*first]
 
 
 def _check_fields(plan: Plan) -> dict[str, object]:
@@ -131,7 +138,7 @@ def _box(task: Task) -> str:
 def _after(task: Task) -> str:
     """What the box cannot say."""
     status = "" if task.status in (Status.PENDING, *_BOXES) else task.status.value.replace("_", " ")
-    after = f"after {', '.join(task.depends_on)}" if task.depends_on else ""
+    after = f"after {_few(task.depends_on)}" if task.depends_on else ""
     notes = ", ".join(filter(None, (status, after)))
     return f"  ({notes})" if notes else ""
 

@@ -8,6 +8,7 @@ import sys
 from functools import partial
 
 from holdfast.cli.begun import opening_words, require_begun
+from holdfast.cli.order import order_under, why_nothing
 from holdfast.cli.place import first_readable, plan_place, repository
 from holdfast.cli.session import open_site, time_of_day, tools_for
 from holdfast.config import Config, load_config
@@ -15,12 +16,12 @@ from holdfast.engine.flight import Flight, read_flight
 from holdfast.engine.observe import plan_at_tip
 from holdfast.engine.place import PlanPlace
 from holdfast.engine.run import run
-from holdfast.engine.schedule import find_task, next_task, waiting_for
+from holdfast.engine.schedule import find_task, waiting_for
 from holdfast.engine.site import Site
 from holdfast.engine.source import in_tree, plan_at, plan_in_tree
 from holdfast.errors import HoldfastError, Refused, TaskFailure, UsageError, machine_trouble
 from holdfast.model.events import Noticed, RunEnded, RunStarted
-from holdfast.model.plan import Document, Plan, Status
+from holdfast.model.plan import Document, Plan
 from holdfast.model.state import State
 from holdfast.registry import gates
 from holdfast.system import clock
@@ -264,12 +265,12 @@ def _tell_intention(git: Git, place: PlanPlace, plan: Plan, config: Config) -> N
     print(f"agent     {config.agent}: {config.agent_in_words or 'not configured'}")
     for name in ("max_attempts", "task_timeout", "idle_timeout", "commits", "on_interrupt", "on_failure"):
         print(f"{name:<13} {_value(getattr(policy, name))}  ({config.origin.get(name, 'default')})")
-    task = next_task(plan, only=policy.only, until=policy.until)
-    while task:
+    would_run = order_under(policy, plan)
+    for task in would_run:
         checks = ", ".join(shlex.quote(gate.name) for gate in gates(policy)(task))
         print(f"would run {task.id}: {task.title}" + (f"   checks: {checks}" if checks else ""))
-        plan = plan.with_status(task.id, Status.COMPLETED)
-        task = next_task(plan, only=policy.only, until=policy.until)
+    if not would_run:
+        print(f"would run nothing{why_nothing(plan)}")
     print("nothing was changed (--dry-run)")
 
 

@@ -1,8 +1,9 @@
 """The end of a run: what the plan's own files say once every task is settled, or one has failed for good."""
 
-from holdfast.engine.give_up import critical_failure, end_after_critical_failure
+from holdfast.engine.give_up import end_after_critical_failure
 from holdfast.engine.landed import completion, landed_tasks
 from holdfast.engine.marks import commit_state
+from holdfast.engine.schedule import critical_failure
 from holdfast.engine.site import Site
 from holdfast.errors import TaskFailure
 from holdfast.model.plan import Document, Status

@@ -35,10 +35,9 @@ def give_up(site: Site, tip: str, plan: Document, task: Task, reason: str) -> tu
 
 def _with_failure(plan: Plan, task: Task, blocked: tuple[str, ...]) -> Plan:
     """Said also where the plan's own files have no word for it, for the rest of this run."""
-    plan = plan.with_status(task.id, Status.FAILED)
-    for waiting in blocked:
-        plan = plan.with_status(waiting, Status.BLOCKED)
-    return plan
+    now = {task.id: Status.FAILED} | dict.fromkeys(blocked, Status.BLOCKED)
+    tasks = [known._replace(status=now.get(known.id, known.status)) for known in plan.tasks]
+    return plan._replace(tasks=tuple(tasks))
 
 
 def _clear_away(site: Site, task: Task) -> None:
@@ -49,11 +48,6 @@ def _clear_away(site: Site, task: Task) -> None:
         site.record(Rescued(ref, "the task failed", task.id))
         rescue.restore_start(site.workspace, flight.base)
     drop_helpers(site)
-
-
-def critical_failure(plan: Plan) -> Task | None:
-    """The failed task that nothing may be built upon."""
-    return next((t for t in plan.tasks if t.critical and t.status is Status.FAILED), None)
 
 
 def end_after_critical_failure(site: Site, tip: str, plan: Document, task: Task) -> TaskFailure:

@@ -14,14 +14,14 @@ from holdfast.engine.budget import stop_at_cap
 from holdfast.engine.commit import Sealed
 from holdfast.engine.finish import finish
 from holdfast.engine.flight import Flight
-from holdfast.engine.give_up import critical_failure, give_up
+from holdfast.engine.give_up import give_up
 from holdfast.engine.land import land
 from holdfast.engine.leftover import end_leftovers
 from holdfast.engine.marks import mark_in_tree
 from holdfast.engine.patience import bear, wait_on
 from holdfast.engine.progress import given_up, likeness, stuck
 from holdfast.engine.repair import Standing, recover
-from holdfast.engine.schedule import next_task
+from holdfast.engine.schedule import critical_failure, next_task
 from holdfast.engine.site import Site, stopped
 from holdfast.engine.source import plan_in_tree
 from holdfast.engine.verdict import Failure, Postponed

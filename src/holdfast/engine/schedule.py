@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Set
 
 from holdfast.errors import UsageError
-from holdfast.model.plan import Plan, Task
+from holdfast.model.plan import Plan, Status, Task
 
 _NONE: frozenset[str] = frozenset()
 
@@ -18,7 +18,7 @@ def next_task(plan: Plan, failed: Set[str] = _NONE, only: str = "", until: str =
         wanted = find_task(plan, only).id
         return next((task for task in ready if task.id == wanted), None)
     if until:
-        allowed = _up_to(plan, find_task(plan, until))
+        allowed = up_to(plan, find_task(plan, until))
         return next((task for task in ready if task.id in allowed), None)
     return next(ready, None)
 
@@ -42,6 +42,11 @@ def blocked_by(plan: Plan, failed: Set[str]) -> dict[str, tuple[str, ...]]:
         for task_id in _downstream(cause, dependents):
             blocked[task_id] = (*blocked.get(task_id, ()), cause)
     return {t.id: blocked[t.id] for t in plan.tasks if t.id in blocked and t.id not in failed}
+
+
+def critical_failure(plan: Plan) -> Task | None:
+    """The failed task that nothing may be built upon."""
+    return next((t for t in plan.tasks if t.critical and t.status is Status.FAILED), None)
 
 
 def find_task(plan: Plan, wanted: str) -> Task:
@@ -74,7 +79,7 @@ def _settled(plan: Plan) -> set[str]:
     return {task.id for task in plan.tasks if task.status.settled}
 
 
-def _up_to(plan: Plan, last: Task) -> set[str]:
+def up_to(plan: Plan, last: Task) -> set[str]:
     allowed: set[str] = set()
     by_id = {task.id: task for task in plan.tasks}
     todo = [task.id for task in plan.tasks[: plan.tasks.index(last) + 1]]
