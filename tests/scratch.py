@@ -80,7 +80,10 @@ def _text(data: bytes) -> str:
 
 
 def hermetic_environment(home: Path) -> dict[str, str]:
-    """Nothing of the caller's environment but PATH: no identity, no configuration, no HOLDFAST_*."""
+    """Nothing of the caller's environment but PATH: no identity, no configuration, no HOLDFAST_*.
+
+    Most tests watch one tree, the one they stand in; those of working trees say so.
+    """
     people = {
         f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER") for what, value in _PERSON.items()
     }
@@ -99,6 +102,7 @@ def hermetic_environment(home: Path) -> dict[str, str]:
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
         "NO_COLOR": "1",
+        "HOLDFAST_MODE": "trunk",
     }
 
 

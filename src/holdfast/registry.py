@@ -95,9 +95,13 @@ def gates(policy: Policy) -> Callable[[Task], tuple[Gate, ...]]:
 
 
 def workspaces(mode: Mode) -> Workspaces:
-    from holdfast.workspaces.trunk import Trunk
+    if mode == "trunk":
+        from holdfast.workspaces.trunk import Trunk
 
-    return {"trunk": Trunk()}[mode.value]
+        return Trunk()
+    from holdfast.workspaces.worktree import Worktree
+
+    return Worktree()
 
 
 def _resolve(root: str, wanted: str) -> str:

@@ -112,6 +112,8 @@ def test_before_the_first_run_a_named_plan_is_shown(night: Night) -> None:
         "  ○ T2  Write two",
         "  ○ T3  Write three",
         "",
+        "policy: mode = trunk (HOLDFAST_MODE)",
+        "",
         "next: task T1; go on with: holdfast run plan.md",
     ]
 

@@ -160,7 +160,7 @@ def test_the_users_changes_are_refused_named_and_untouched(run: Runner) -> None:
     assert "staged: staged.txt" in result.err
     assert "changed: README.md" in result.err
     assert "untracked: new.txt" in result.err
-    for way_out in ("git worktree add", "git stash -u", "--allow-dirty"):
+    for way_out in ("--worktree", "git stash -u", "--allow-dirty"):
         assert way_out in result.err
     assert frozen(run.repo) == before
     assert run.repo.git("stash", "list") == ""

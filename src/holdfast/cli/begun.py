@@ -1,7 +1,9 @@
 """Has this plan been begun before? What `--resume` demands, and what a run says first."""
 
 from holdfast.engine.flight import Flight, read_flight
-from holdfast.engine.place import PlanPlace
+from holdfast.engine.observe import without_marks
+from holdfast.engine.place import PlanPlace, read_plan
+from holdfast.engine.refuse import idea_not_committed
 from holdfast.engine.source import in_tree
 from holdfast.errors import UsageError
 from holdfast.model.plan import Plan, Status
@@ -21,6 +23,24 @@ def require_begun(git: Git, place: PlanPlace, plan: Plan) -> None:
         f"resume requested, but nothing has been done for {place.path} yet",
         fix="start it without --resume",
     )
+
+
+def require_idea_committed(git: Git, place: PlanPlace) -> None:
+    """Of an idea whose run begins in a tree of its own: what is not committed would not be there.
+
+    Marks alone are no edit: another tool may have left them.
+    """
+    changed = set(git.dirt().paths) & set(place.files)
+    if changed - {place.path} or (changed and _says_something_else(git, place)):
+        raise idea_not_committed(place)
+
+
+def _says_something_else(git: Git, place: PlanPlace) -> bool:
+    data = in_tree(git.root, place.path)
+    committed = git.blob(f"HEAD:{place.path}")
+    if data is None or committed is None:
+        return True
+    return without_marks(read_plan(place, data)) != without_marks(read_plan(place, committed))
 
 
 def opening_words(git: Git, place: PlanPlace, plan: Plan, *, auto_continue: bool) -> str:

@@ -113,7 +113,8 @@ def _settings() -> str:
     beside = os.path.join(os.path.dirname(sys.executable), "python3")
     python = "python3" if os.path.exists(beside) else quote(sys.executable)
     verify = json.dumps(f"{python} -m unittest -q")
-    return f'agent = "scripted"\nscript = "../agent.toml"\n\n[verify]\ncommands = [{verify}]\n'
+    where = 'mode = "trunk"\nagent = "scripted"\nscript = "../agent.toml"\n'
+    return f"{where}\n[verify]\ncommands = [{verify}]\n"
 
 
 def _sample(name: str) -> str:

@@ -36,16 +36,20 @@ class Glance(NamedTuple):
     """Sentences about what is out of the ordinary."""
 
 
-def glance(git: Git, place: PlanPlace) -> Glance:
-    branch, kept = _refs(git)
+def glance(git: Git, place: PlanPlace, wanted: str = "") -> Glance:
+    """`wanted` is the branch of a run with a tree of its own: its commits count, also where the tree is gone.
+    One that is not there yet is shown all the same: it is where the commits will be."""
+    checked_out, kept, known = _refs(git, wanted)
+    branch = wanted or checked_out
+    tip = wanted if known and wanted != checked_out else "HEAD"
     run = run_id(place.path, branch)
     record = read_flight(Workspace(git, branch).tree_state)
     mine = {ref: commit for ref, commit in kept.items() if ref.startswith(f"{PREFIX}{run}/")}
-    base = record.base if isinstance(record, Flight) and record.run == run else "HEAD"
-    wanted = (f"HEAD:{place.path}", f"{base}:{place.path}", *mine.values())
-    at_tip, begun, *commits = git.objects(wanted)
+    base = record.base if isinstance(record, Flight) and record.run == run else tip
+    asked = (f"{tip}:{place.path}", f"{base}:{place.path}", *mine.values())
+    at_tip, begun, *commits = git.objects(asked)
     in_tree = _file(os.path.join(git.root, place.path))
-    plan = _plan(git, place, record, base, at_tip, begun)
+    plan = _plan(git, place, record, (tip, base), at_tip, begun)
     in_flight = _open_task(record, run, plan)
     notes = [_about_head(branch), _about_record(record, run, in_flight)]
     if record is None and at_tip is not None and in_tree is not None and not place.dialect.keeps(place.path):
@@ -58,7 +62,7 @@ def _plan(
     git: Git,
     place: PlanPlace,
     record: Flight | Damaged | None,
-    base: str,
+    revisions: tuple[str, str],
     at_tip: bytes | None,
     begun: bytes | None,
 ) -> Plan:
@@ -68,21 +72,22 @@ def _plan(
     from holdfast.engine.source import plan_at, plan_in_tree  # not all of it is one file in a commit
 
     ignored = record.ignored if isinstance(record, Flight) and record.plan == place.path else {}
-    commits = (partial(plan_at, git, place, revision, ignored) for revision in ("HEAD", base))
+    commits = (partial(plan_at, git, place, revision, ignored) for revision in revisions)
     return first_readable(place, *commits, partial(plan_in_tree, git.root, place)).plan
 
 
-def _refs(git: Git) -> tuple[str, dict[str, str]]:
-    """The branch HEAD is on, and everything under rescue."""
+def _refs(git: Git, wanted: str) -> tuple[str, dict[str, str], bool]:
+    """The branch HEAD is on, everything under rescue, and whether the wanted branch exists."""
     listing = git.text("for-each-ref", "--format=%(HEAD)%(objectname) %(refname)", "refs/heads", PREFIX)
-    branch, rescues = "", {}
+    branch, rescues, known = "", {}, False
     for row in listing.splitlines():
         commit, ref = row[1:].split(" ", 1)
+        known = known or ref == wanted
         if row[0] == "*":
             branch = ref
         elif ref.startswith(PREFIX):
             rescues[ref] = commit
-    return branch or git.current_branch() or "", rescues
+    return branch or git.current_branch() or "", rescues, known
 
 
 def _file(path: str) -> bytes | None:

@@ -19,6 +19,7 @@ from holdfast.system.lock import is_held
 from holdfast.views.jsonl import json_line
 from holdfast.views.log import follow, log_lines
 from holdfast.workspaces.base import state_directory
+from holdfast.workspaces.trees import tree_on
 
 _LOOK_EVERY = 0.5
 
@@ -27,6 +28,8 @@ class _Story(NamedTuple):
     """Which entries are asked for."""
 
     git: Git
+    tree: Git
+    """Where the run works."""
     reader: Reader
     run: str
     task: str
@@ -36,7 +39,7 @@ class _Story(NamedTuple):
 
     def over(self) -> bool:
         """Nothing more will come: no run is under way in this working tree."""
-        return not is_held(self.git.git_dir)
+        return not is_held(self.tree.git_dir)
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -98,7 +101,8 @@ def _story(git: Git, plan: str | None, task: str | None) -> _Story:
         raise _nothing_yet(reader, path)
     assert isinstance(started.event, RunStarted)
     wanted = _task_id(git, reader, started.run, started.event.plan, task) if task else ""
-    return _Story(git, reader, started.run, wanted)
+    tree = tree_on(git.common_dir, f"refs/heads/{started.event.branch}")
+    return _Story(git, tree.git(git.common_dir) if tree else git, reader, started.run, wanted)
 
 
 def _last_start(reader: Reader, plan: str) -> Entry | None:

@@ -7,14 +7,16 @@ import shlex
 import sys
 from functools import partial
 
-from holdfast.cli.begun import opening_words, require_begun
+from holdfast.cli.begun import opening_words, require_begun, require_idea_committed
+from holdfast.cli.ground import Ground, ground
 from holdfast.cli.order import order_under, why_nothing
 from holdfast.cli.place import first_readable, plan_place, repository
-from holdfast.cli.session import open_site, time_of_day, tools_for
+from holdfast.cli.session import open_site, prepare, time_of_day, tools_for
 from holdfast.config import Config, load_config
 from holdfast.engine.flight import Flight, read_flight
 from holdfast.engine.observe import plan_at_tip
 from holdfast.engine.place import PlanPlace
+from holdfast.engine.ready import set_up
 from holdfast.engine.run import run
 from holdfast.engine.schedule import find_task, waiting_for
 from holdfast.engine.site import Site
@@ -22,6 +24,7 @@ from holdfast.engine.source import in_tree, plan_at, plan_in_tree
 from holdfast.errors import HoldfastError, Refused, TaskFailure, UsageError, machine_trouble
 from holdfast.model.events import Noticed, RunEnded, RunStarted
 from holdfast.model.plan import Document, Plan
+from holdfast.model.policy import Mode
 from holdfast.model.state import State
 from holdfast.registry import gates
 from holdfast.system import clock
@@ -37,7 +40,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     where = parser.add_argument_group("where")
     where.add_argument(
-        "--trunk", action="store_true", help="work in this checkout, on its branch (the default)"
+        "--worktree",
+        dest="mode",
+        action="store_const",
+        const="worktree",
+        help="work in a tree and on a branch of its own (the default)",
+    )
+    where.add_argument(
+        "--trunk",
+        dest="mode",
+        action="store_const",
+        const="trunk",
+        help="work in this checkout, on its branch",
+    )
+    where.add_argument("--mode", metavar="MODE", help="the same in words: worktree or trunk")
+    where.add_argument(
+        "--branch", metavar="NAME", help="the branch of its own; {name} is the plan's (holdfast/{name})"
+    )
+    where.add_argument(
+        "--setup-only", action="store_true", help="make branch and tree and set them up, then stop"
     )
     where.add_argument(
         "--allow-dirty", action="store_true", help="run in a dirty tree and make no commits at all"
@@ -99,37 +120,58 @@ def execute(args: argparse.Namespace) -> int:
     git = repository()
     place = plan_place(git, args.plan, ignore_uncommitted=args.ignore_uncommitted_idea_changes)
     config = load_config(git.root, os.environ, vars(args), place.dialect.preset)
+    where = _ground(git, place, config)
     if args.force_new:
-        _begin_anew(git, place, config, args)
-    document = _plan_now(git, place)
+        _begin_anew(where, place, config, args)
+    document = _plan_now(where, place)
     if args.resume:
-        require_begun(git, place, document.plan)
+        require_begun(where.seen, place, document.plan)
     _check_selection(document.plan, config)
     if args.dry_run:
-        _tell_intention(git, place, document.plan, config)
+        _tell_intention(where, place, document.plan, config)
         return 0
-    tools = tools_for(git, config)
+    if args.setup_only:
+        return _set_up_only(where, place, config, args)
     if _settled(document.plan) < len(document.plan.tasks):
         _require_agent(config)
-        tools.agent.require()
+        tools_for(where, git, config).agent.require()
     _require_identity(git)
-    opening = opening_words(git, place, document.plan, auto_continue=args.auto_continue)
-    with open_site(git, place, config, tools, lambda: _view(args, document.plan)) as (site, history):
-        return _run(site, history, document.plan, config, opening)
+    opening = opening_words(where.seen, place, document.plan, auto_continue=args.auto_continue)
+    with open_site(where, place, config, lambda: _view(args, document.plan)) as (site, history):
+        return _run(site, history, where, document.plan, config, opening)
 
 
-def _begin_anew(git: Git, place: PlanPlace, config: Config, args: argparse.Namespace) -> None:
+def _ground(git: Git, place: PlanPlace, config: Config) -> Ground:
+    """`--allow-dirty` makes no commits, so there is nothing that a tree of its own would keep apart."""
+    policy = config.policy._replace(mode=Mode.TRUNK) if config.policy.allow_dirty else config.policy
+    where = ground(git, place, policy)
+    if where.wanted.branch and place.must_be_committed:
+        require_idea_committed(git, place)
+    return where
+
+
+def _set_up_only(where: Ground, place: PlanPlace, config: Config, args: argparse.Namespace) -> int:
+    with open_site(where, place, config, lambda: _plain_view(args)) as (site, _):
+        prepare(site, where)
+        set_up(site, where.checkout)
+        if not args.quiet:
+            print(f"ready: {site.git.root}, on branch {where.branch}")
+    return 0
+
+
+def _begin_anew(where: Ground, place: PlanPlace, config: Config, args: argparse.Namespace) -> None:
     if args.resume:
         raise UsageError("--resume and --force-new contradict each other", fix="give one of them")
     if args.dry_run:
         raise UsageError("--force-new would change something, and --dry-run must not", fix="give one of them")
     from holdfast.engine.anew import begin_anew
 
-    with open_site(git, place, config, tools_for(git, config), lambda: _plain_view(args)) as (site, _):
+    with open_site(where, place, config, lambda: _plain_view(args)) as (site, _):
+        prepare(site, where)
         begin_anew(site)
 
 
-def _run(site: Site, history: State, plan: Plan, config: Config, opening: str) -> int:
+def _run(site: Site, history: State, where: Ground, plan: Plan, config: Config, opening: str) -> int:
     began = clock.monotonic()
     branch = site.branch.removeprefix("refs/heads/")
     settled = _settled(plan)
@@ -137,9 +179,11 @@ def _run(site: Site, history: State, plan: Plan, config: Config, opening: str) -
     site.record(
         RunStarted(plan.path, plan.dialect, branch, mode, config.agent, len(plan.tasks), settled, os.getpid())
     )
-    if opening:
-        site.record(Noticed(opening))
+    for words in filter(None, (_about_tree(site), opening)):
+        site.record(Noticed(words))
     try:
+        prepare(site, where)
+        set_up(site, where.checkout)
         plan = run(site, history)
         _require_done(plan, config)
     except HoldfastError as error:
@@ -151,6 +195,10 @@ def _run(site: Site, history: State, plan: Plan, config: Config, opening: str) -
         raise
     _end(site, began, 0, _outcome(plan, config, settled))
     return 0
+
+
+def _about_tree(site: Site) -> str:
+    return f"works in {site.git.root}; your checkout is not touched" if site.workspace.own else ""
 
 
 def _end_badly(site: Site, began: float, error: HoldfastError) -> None:
@@ -168,7 +216,7 @@ def _end(site: Site, began: float, code: int, reason: str) -> None:
 def _plan_at_tip(site: Site) -> Plan:
     tip = site.git.resolve(site.branch)
     document = plan_at_tip(site, tip) if tip and not site.policy.allow_dirty else None
-    return (document or _plan_now(site.git, site.plan)).plan
+    return (document or _plan_in(site.git, site.plan)).plan
 
 
 def _outcome(plan: Plan, config: Config, settled_before: int) -> str:
@@ -199,11 +247,15 @@ def _settled(plan: Plan) -> int:
     return sum(task.status.settled for task in plan.tasks)
 
 
-def _plan_now(git: Git, place: PlanPlace) -> Document:
-    """As it is in the tree: good enough to look at; the run itself reads it from the branch.
+def _plan_now(where: Ground, place: PlanPlace) -> Document:
+    """As it is in the run's tree, or where the user stands: good enough to look at before a run begins."""
+    if where.tree is None or where.tree.git_dir == where.checkout.git_dir:
+        return _plan_in(where.checkout, place)
+    return first_readable(place, lambda: _plan_in(where.seen, place), lambda: _plan_in(where.checkout, place))
 
-    What the agent of a task in flight made of the plan does not count, nor can it keep us from going on.
-    """
+
+def _plan_in(git: Git, place: PlanPlace) -> Document:
+    """What the agent of a task in flight made of the plan does not count, nor can it keep us from it."""
     flight = read_flight(Workspace(git, "").tree_state)
     tree = partial(plan_in_tree, git.root, place)
     if isinstance(flight, Flight) and flight.plan == place.path:
@@ -256,12 +308,15 @@ def _plain_view(args: argparse.Namespace) -> View:
     return LinesView(sys.stdout, clock=time_of_day, quiet=args.quiet)
 
 
-def _tell_intention(git: Git, place: PlanPlace, plan: Plan, config: Config) -> None:
+def _tell_intention(where: Ground, place: PlanPlace, plan: Plan, config: Config) -> None:
     policy = config.policy
-    branch = (git.current_branch() or "detached HEAD").removeprefix("refs/heads/")
     print(f"plan      {place.path} ({plan.dialect}): {_settled(plan)} of {len(plan.tasks)} tasks done")
     commits = "no commits" if policy.allow_dirty else "one commit per task"
-    print(f"mode      {policy.mode.value}, on branch {branch}; {commits}")
+    origin = config.origin["mode"]
+    print(f"mode      {where.mode.value}, on branch {where.branch}; {commits}  ({origin})")
+    if where.wanted.directory:
+        made = "is there" if where.tree else "would be made"
+        print(f"tree      {where.tree.root if where.tree else where.wanted.directory} ({made})")
     print(f"agent     {config.agent}: {config.agent_in_words or 'not configured'}")
     for name in ("max_attempts", "task_timeout", "idle_timeout", "commits", "on_interrupt", "on_failure"):
         print(f"{name:<13} {_value(getattr(policy, name))}  ({config.origin.get(name, 'default')})")

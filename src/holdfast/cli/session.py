@@ -8,12 +8,15 @@ from typing import Any
 
 from holdfast import registry
 from holdfast.agents.base import Options
+from holdfast.cli.ground import Ground
 from holdfast.cli.place import journal_path
 from holdfast.cli.signals import stop_requests
 from holdfast.config import Config
 from holdfast.engine.attempts_made import attempts_made
 from holdfast.engine.budget import Ledger
+from holdfast.engine.checkout_edits import take_in_edits
 from holdfast.engine.place import PlanPlace, run_id
+from holdfast.engine.ready import make_ready
 from holdfast.engine.site import Site, Tools
 from holdfast.journal import Journal
 from holdfast.model.events import Event, Noticed
@@ -32,10 +35,14 @@ PROMPTS = os.path.join(".holdfast", "prompts")
 
 @contextlib.contextmanager
 def open_site(
-    git: Git, plan: PlanPlace, config: Config, tools: Tools, view: Callable[[], View]
+    where: Ground, plan: PlanPlace, config: Config, view: Callable[[], View]
 ) -> Iterator[tuple[Site, State]]:
     """A site with the lock held and the history of its run; everything is let go of at the end."""
-    workspace = registry.workspaces(config.policy.mode).open(git)
+    workspace = registry.workspaces(where.mode).open(where.checkout, where.wanted)
+    git = workspace.git
+    tools = tools_for(where, git, config)
+    if workspace.own:
+        plan = plan._replace(must_be_committed=False)  # asked of the user's checkout, not of our own tree
     become_subreaper()
     with (
         stop_requests() as stops,
@@ -63,10 +70,18 @@ def open_site(
         yield site, history
 
 
-def tools_for(git: Git, config: Config) -> Tools:
+def prepare(site: Site, where: Ground) -> None:
+    """First of all: a tree of the run's own is fit to work in and has the plan as the user wants it."""
+    make_ready(site, where.checkout)
+    take_in_edits(site, where.checkout)
+
+
+def tools_for(where: Ground, git: Git, config: Config) -> Tools:
+    """Prompts are the user's to change: like the configuration they count as they are in the checkout."""
     agent = registry.agent(config.agent, agent_options(config, os.environ, git.root))
     secrets = Secrets.of({**os.environ, **config.policy.added_environment})
-    return Tools(agent, registry.gates(config.policy), os.path.join(git.root, PROMPTS), secrets)
+    prompts = os.path.join(where.checkout.root, PROMPTS)
+    return Tools(agent, registry.gates(config.policy), prompts, secrets)
 
 
 def agent_options(config: Config, environ: Mapping[str, str], directory: str) -> Options:

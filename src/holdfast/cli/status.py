@@ -7,10 +7,13 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from holdfast.cli.glance import Glance, glance
+from holdfast.cli.ground import Ground, ground_of_last_run
 from holdfast.cli.place import is_configured, journal_path, plan_place, repository
 from holdfast.cli.terminal import colour_wanted, moment, width
 from holdfast.engine.schedule import next_task
+from holdfast.errors import ConfigError
 from holdfast.journal import read_only
+from holdfast.model.policy import Policy
 from holdfast.views.status import Chosen, Facts, Rescue, overview, status_json, status_lines
 
 if TYPE_CHECKING:
@@ -43,10 +46,12 @@ def read_simply(words: list[str]) -> SimpleNamespace | None:
 def execute(args: Namespace | SimpleNamespace) -> int:
     git = repository()
     place = plan_place(git, args.plan)
-    seen = glance(git, place)
+    config = _config(git.root, place)
+    where = ground_of_last_run(git, place, _policy(config))
+    seen = glance(where.seen, place, where.wanted.branch)
     reader = read_only(journal_path(git))
     state = overview(reader, seen.run, seen.in_flight)
-    facts = _with_policies(_facts(git, seen, state, reader.problem), git.root, place)
+    facts = _with_policies(_facts(where, seen, state, reader.problem), config)
     if args.json:
         import json
 
@@ -57,12 +62,13 @@ def execute(args: Namespace | SimpleNamespace) -> int:
     return 0
 
 
-def _facts(git: Git, seen: Glance, state: State, problem: str) -> Facts:
+def _facts(where: Ground, seen: Glance, state: State, problem: str) -> Facts:
     following = next_task(seen.plan)
     given_up = state.task(seen.in_flight).failed and not seen.holder
     return Facts(
         branch=seen.branch.removeprefix("refs/heads/") or "none (HEAD is detached)",
-        go_on=_go_on(git, seen.plan.path),
+        tree=where.tree.root if where.tree and where.tree.git_dir != where.checkout.git_dir else "",
+        go_on=_go_on(where.checkout, seen.plan.path),
         next_task=following.id if following else "",
         in_flight="" if given_up else seen.in_flight,
         holder=seen.holder,
@@ -71,18 +77,26 @@ def _facts(git: Git, seen: Glance, state: State, problem: str) -> Facts:
     )
 
 
-def _with_policies(facts: Facts, root: str, place: PlanPlace) -> Facts:
-    """Where nothing but defaults can apply, the configuration is not even loaded."""
+def _config(root: str, place: PlanPlace) -> Config | ConfigError | None:
+    """None where nothing but defaults can apply: the configuration is not even loaded."""
     if not place.dialect.preset and not is_configured(root, os.environ):
-        return facts
+        return None
     from holdfast.config import load_config
-    from holdfast.errors import ConfigError
 
     try:
-        config = load_config(root, os.environ, {}, place.dialect.preset)
+        return load_config(root, os.environ, {}, place.dialect.preset)
     except ConfigError as error:
-        return facts._replace(problems=(*facts.problems, f"a run would not start: {error.message}"))
-    return facts._replace(policies=_not_default(config))
+        return error
+
+
+def _policy(config: Config | ConfigError | None) -> Policy:
+    return Policy() if config is None or isinstance(config, ConfigError) else config.policy
+
+
+def _with_policies(facts: Facts, config: Config | ConfigError | None) -> Facts:
+    if isinstance(config, ConfigError):
+        return facts._replace(problems=(*facts.problems, f"a run would not start: {config.message}"))
+    return facts._replace(policies=_not_default(config)) if config else facts
 
 
 def _not_default(config: Config) -> tuple[Chosen, ...]:

@@ -4,8 +4,9 @@ import argparse
 import os
 import sys
 
+from holdfast.cli.ground import ground_of_last_run
 from holdfast.cli.place import plan_place, repository
-from holdfast.cli.session import open_site, time_of_day, tools_for
+from holdfast.cli.session import open_site, prepare, time_of_day
 from holdfast.config import load_config
 from holdfast.engine import fate
 from holdfast.views.lines import LinesView
@@ -22,7 +23,9 @@ def execute(args: argparse.Namespace) -> int:
     git = repository()
     place = plan_place(git, args.plan)
     config = load_config(git.root, os.environ, {}, place.dialect.preset)
+    where = ground_of_last_run(git, place, config.policy)
     view = LinesView(sys.stdout, clock=time_of_day, quiet=True)
-    with open_site(git, place, config, tools_for(git, config), lambda: view) as (site, _):
+    with open_site(where, place, config, lambda: view) as (site, _):
+        prepare(site, where)
         print(ACTIONS[args.command](site, args.task))
     return 0

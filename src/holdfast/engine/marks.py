@@ -2,6 +2,7 @@
 
 import os
 
+from holdfast.engine import refuse
 from holdfast.engine.begin import begin
 from holdfast.engine.commit import Contents, Rejected, Sealed, prepare_index, seal
 from holdfast.engine.flight import Flight
@@ -11,7 +12,7 @@ from holdfast.engine.message import KEY, PLAN, RUN, STATUS, TASK
 from holdfast.engine.observe import with_marks_of
 from holdfast.engine.site import Site
 from holdfast.engine.source import kept_files, plan_in_tree
-from holdfast.errors import PlanError, Refused, TaskFailure
+from holdfast.errors import PlanError, TaskFailure
 from holdfast.model.events import GateFinished, Noticed
 from holdfast.model.plan import Document, Status, Task
 from holdfast.system import files
@@ -20,7 +21,7 @@ from holdfast.system import files
 def commit_plan(site: Site, tip: str, at_tip: Document | None) -> None:
     """The plan in the tree becomes part of the branch, so that marks have a base to stand on."""
     if site.plan.must_be_committed:
-        raise _must_be_committed(site)
+        raise refuse.idea_not_committed(site.plan)
     verb = "Add" if at_tip is None else "Update"
     document = _clean(site, _without_ignored(site, plan_in_tree(site.git.root, site.plan), at_tip))
     trailers = {PLAN: site.plan.path, RUN: site.run}
@@ -191,11 +192,3 @@ def seal_plan(site: Site, contents: Contents) -> Sealed:
 def _whole_plan(site: Site) -> Task:
     """Stands for the plan as such where a record needs a task."""
     return Task("plan", f"the plan {site.plan.name}", Status.PENDING, 0)
-
-
-def _must_be_committed(site: Site) -> Refused:
-    names = " ".join(site.plan.files)
-    return Refused(
-        "the idea's files have changes that are not committed",
-        fix=f"git add {names} && git commit, or run with --ignore-uncommitted-idea-changes",
-    )

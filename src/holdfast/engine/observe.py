@@ -186,7 +186,7 @@ def _plan_edited(site: Site, flight: Flight | None, at_tip: Document | None, dir
         return False
     if flight is None:  # with its marks another tool may have noted when and how: that is no edit
         return _tasks_in_words(at_tip) != _tasks_in_words(in_tree)
-    return _without_marks(at_tip) != _without_marks(with_marks_of(site.plan.dialect, in_tree, at_tip))
+    return without_marks(at_tip) != without_marks(with_marks_of(site.plan.dialect, in_tree, at_tip))
 
 
 def _tasks_in_words(document: Document) -> list[tuple[str, str]]:
@@ -203,7 +203,7 @@ def with_marks_of(dialect: Dialect, document: Document, other: Document) -> Docu
     return document
 
 
-def _without_marks(document: Document) -> bytes:
+def without_marks(document: Document) -> bytes:
     """The words of a plan, whatever steps are ticked and however its lines end."""
     words = bytearray(document.data)
     for task in document.plan.tasks:

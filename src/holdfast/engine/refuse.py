@@ -4,6 +4,7 @@ import os
 
 from holdfast.engine.flight import Flight
 from holdfast.engine.observe import Sight
+from holdfast.engine.place import PlanPlace
 from holdfast.engine.site import Site
 from holdfast.errors import HoldfastError, PlanError, Refused
 
@@ -60,10 +61,17 @@ def refuse_dirty(site: Site, sight: Sight) -> None:
         ("conflicted", dirt.conflicted),
     )
     lines = [f"  {label}: {_some(paths)}" for label, paths in groups if paths]
+    if site.workspace.own:
+        raise Refused(
+            f"{site.git.root} has changes that are not Holdfast's:\n" + "\n".join(lines),
+            fix="nobody but the run works there. One of two ways out:\n"
+            f"  keep them:      cd {site.git.root}, then git add -A && git commit, or git stash -u\n"
+            f"  let go of them: git -C {site.git.root} reset --hard && git -C {site.git.root} clean -fd",
+        )
     raise Refused(
         "the working tree has changes that are not Holdfast's:\n" + "\n".join(lines),
         fix="one of three ways out:\n"
-        "  work elsewhere:    git worktree add ../elsewhere -b my-plan && cd ../elsewhere, then run there\n"
+        "  work elsewhere:    holdfast run --worktree (a tree and a branch of its own)\n"
         "  commit or stash:   git add -A && git commit, or git stash -u\n"
         "  run all the same:  holdfast run --allow-dirty (makes no commits at all)",
     )
@@ -86,6 +94,13 @@ def not_committed(site: Site) -> HoldfastError:
     if os.path.exists(os.path.join(site.git.root, site.plan.path)):
         return Refused(f"{site.plan.path} is not committed", fix=f"git add {site.plan.path} && git commit")
     return PlanError(site.plan.path, 0, "no such file at the tip of this branch")
+
+
+def idea_not_committed(place: PlanPlace) -> Refused:
+    return Refused(
+        "the idea's files have changes that are not committed",
+        fix=f"git add {' '.join(place.files)} && git commit, or run with --ignore-uncommitted-idea-changes",
+    )
 
 
 def _in_flight(sight: Sight) -> Flight:

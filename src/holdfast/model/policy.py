@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 class Mode(StrEnum):
     TRUNK = "trunk"
+    """In the user's own checkout, on its branch."""
+    WORKTREE = "worktree"
+    """In a working tree of the run's own, on a branch of its own: the user's checkout is not touched."""
 
 
 class Commits(StrEnum):
@@ -32,7 +35,17 @@ class OnFailure(StrEnum):
 class Policy(NamedTuple):
     """Everything the engine must know about how to run, resolved from flags, files and presets."""
 
-    mode: Mode = Mode.TRUNK
+    mode: Mode = Mode.WORKTREE
+    branch: str = "holdfast/{name}"
+    """The run branch in worktree mode; `{name}` is what the plan is called."""
+    worktrees: str = ""
+    """The directory for working trees; "" is `<repository>-worktrees` beside the repository."""
+    copied: tuple[str, ...] = ()
+    """Files that git ignores, copied from the user's checkout into a working tree."""
+    setup: str = ""
+    """A command that makes a new working tree ready."""
+    setup_inputs: tuple[str, ...] = ()
+    """Files whose change makes it run again."""
     commits: Commits = Commits.EXECUTOR
     on_interrupt: OnInterrupt = OnInterrupt.RESUME
     on_failure: OnFailure = OnFailure.STOP

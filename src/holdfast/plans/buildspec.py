@@ -23,7 +23,12 @@ class Buildspec(Dialect):
 
     @property
     def preset(self) -> Mapping[str, str | int | float | bool]:
-        return {"on_interrupt": "rollback", "max_attempts": 1, "on_failure": "continue"}
+        return {
+            "branch": "epic/{name}",
+            "on_interrupt": "rollback",
+            "max_attempts": 1,
+            "on_failure": "continue",
+        }
 
     def recognise(self, found: Found) -> Recognised | None:
         """The epic is called what its directory is called."""

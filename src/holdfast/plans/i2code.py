@@ -18,6 +18,10 @@ class I2code(Dialect):
     def name(self) -> str:
         return "i2code"
 
+    @property
+    def preset(self) -> Mapping[str, str | int | float | bool]:
+        return {"branch": "idea/{name}"}
+
     def recognise(self, found: Found) -> Recognised | None:
         """An idea directory with all its parts, or a `-plan.md` file written in threads."""
         name = _last_part(found.path)

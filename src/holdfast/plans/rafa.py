@@ -18,7 +18,7 @@ class Rafa(Dialect):
 
     @property
     def preset(self) -> Mapping[str, str | int | float | bool]:
-        return {"max_attempts": 5}
+        return {"mode": "trunk", "max_attempts": 5}
 
     def recognise(self, found: Found) -> Recognised | None:
         """A directory with a plan.json, or that file itself."""

@@ -6,11 +6,13 @@ and the git calls and supervisors it started, which inherit the descriptor. So a
 others out exactly as long as something of it is still alive. The file beside it only names the holder.
 """
 
+import contextlib
 import errno
 import fcntl
 import json
 import os
 import time
+from collections.abc import Iterator
 from types import TracebackType
 
 from holdfast.errors import LockHeld, Refused
@@ -18,6 +20,8 @@ from holdfast.system import clock
 
 DYING_RUN_PATIENCE = 15.0
 """How long the leftovers of a dead run may take to end before we call it held."""
+MAKING_PATIENCE = 600.0
+"""How long another run may take to check out a large repository."""
 
 
 class TreeLock:
@@ -71,6 +75,32 @@ class TreeLock:
         with open(temporary, "w", encoding="ascii") as f:
             f.write(text)
         os.replace(temporary, self._holder_file)
+
+
+@contextlib.contextmanager
+def exclusive(directory: str) -> Iterator[None]:
+    """For what takes a moment and must not be done by two at once: the second waits for the first."""
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    deadline = time.monotonic() + MAKING_PATIENCE
+    try:
+        while not _locked(fd):
+            if time.monotonic() > deadline:
+                raise LockHeld(
+                    f"another run has been making a working tree for {MAKING_PATIENCE:.0f} s",
+                    fix="look for a left-over holdfast or git process, end it, then run again",
+                )
+            time.sleep(0.02)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _locked(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 class Holder:

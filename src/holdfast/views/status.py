@@ -48,6 +48,8 @@ class Facts(NamedTuple):
     branch: str
     go_on: str
     """The command that starts or resumes this run."""
+    tree: str = ""
+    """Where the run works, if that is not where the user stands."""
     next_task: str = ""
     """What the scheduler would pick now, "" when nothing is ready."""
     in_flight: str = ""
@@ -106,6 +108,7 @@ def status_json(plan: Plan, state: State, facts: Facts) -> dict[str, object]:
         "path": plan.path,
         "dialect": plan.dialect,
         "branch": facts.branch,
+        "tree": facts.tree or None,
         "done": plan.count(Status.COMPLETED),
         "skipped": plan.count(Status.SKIPPED),
         "total": len(plan.tasks),
@@ -176,7 +179,7 @@ def _heading(
     counts = f"{progress.settled} of {progress.total} tasks done ({percent} %)"
     return [
         f"{paint(plain(progress.plan.name), _BOLD)}: {counts}",
-        f"branch {plain(facts.branch)}",
+        f"branch {plain(facts.branch)}" + (f" in {plain(facts.tree)}" if facts.tree else ""),
         *_activity(state, facts, clock),
         *([f"spent: {used}"] if (used := usage(*state.spent)) else []),
     ]

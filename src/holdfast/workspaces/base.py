@@ -3,6 +3,7 @@
 import os
 from typing import NamedTuple, Protocol
 
+from holdfast.errors import Refused
 from holdfast.system.git import Git
 
 OPERATIONS = {
@@ -14,10 +15,26 @@ OPERATIONS = {
 }
 
 
+MARK = "made"
+
+
+class Wanted(NamedTuple):
+    """What a run asks for."""
+
+    branch: str = ""
+    """Full ref name of the run branch; "" for the one that is checked out."""
+    directory: str = ""
+    """Where a working tree may be made."""
+    candidates: str = ""
+    """Below which ref a sealed commit of the run would be."""
+
+
 class Workspace(NamedTuple):
     git: Git
     branch: str
     """Full ref name: the run branch."""
+    own: bool = False
+    """A working tree of the run's own, not the user's checkout."""
 
     @property
     def root(self) -> str:
@@ -39,6 +56,11 @@ class Workspace(NamedTuple):
         return os.path.join(self.state, "trees", self.tree_name)
 
     @property
+    def made_mark(self) -> str:
+        """Says that a working tree of our own has got all its files."""
+        return os.path.join(self.tree_state, MARK)
+
+    @property
     def holder_file(self) -> str:
         return os.path.join(self.tree_state, "holder.json")
 
@@ -56,10 +78,21 @@ class Workspaces(Protocol):
     @property
     def name(self) -> str: ...
 
-    def open(self, git: Git) -> Workspace:
-        """Raise Refused, with the way out, when there is no safe workspace to be had."""
+    def find(self, git: Git, wanted: Wanted) -> Git | None:
+        """The working tree if it is there already. Looks only, and without a call of git."""
+        ...
+
+    def open(self, git: Git, wanted: Wanted) -> Workspace:
+        """Make what is missing. Raise Refused, with the way out, when there is no safe workspace."""
         ...
 
 
 def state_directory(git: Git) -> str:
     return os.path.join(git.common_dir, "holdfast")
+
+
+def no_commit_yet(branch: str) -> Refused:
+    return Refused(
+        f"branch {branch.removeprefix('refs/heads/')} has no commit yet: nothing to start from",
+        fix="git add -A && git commit -m 'Start', then run again",
+    )

@@ -2,13 +2,16 @@
 
 from holdfast.errors import Refused
 from holdfast.system.git import Git
-from holdfast.workspaces.base import Workspace
+from holdfast.workspaces.base import Wanted, Workspace, no_commit_yet
 
 
 class Trunk:
     name = "trunk"
 
-    def open(self, git: Git) -> Workspace:
+    def find(self, git: Git, wanted: Wanted) -> Git | None:
+        return git
+
+    def open(self, git: Git, wanted: Wanted) -> Workspace:
         branch = git.current_branch()
         if branch is None:
             raise Refused(
@@ -16,8 +19,5 @@ class Trunk:
                 fix="git switch -c my-branch (or git switch an existing one), then run again",
             )
         if git.resolve(branch) is None:
-            raise Refused(
-                f"branch {branch.removeprefix('refs/heads/')} has no commit yet: nothing to start from",
-                fix="git add -A && git commit -m 'Start', then run again",
-            )
+            raise no_commit_yet(branch)
         return Workspace(git, branch)

@@ -1,0 +1,79 @@
+"""Where a plan's run lives: in the checkout the user stands in, or in a working tree of its own."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast.engine.flight import Flight, read_flight
+from holdfast.workspaces.base import Wanted, Workspace
+
+if TYPE_CHECKING:  # `status` asks where to look, and has no time for more
+    from holdfast.engine.place import PlanPlace
+    from holdfast.model.policy import Mode, Policy
+    from holdfast.system.git import Git
+
+
+class Ground(NamedTuple):
+    checkout: Git
+    """Where the user stands."""
+    mode: Mode
+    wanted: Wanted
+    tree: Git | None
+    """Where the run works, if that is there already."""
+
+    @property
+    def seen(self) -> Git:
+        """Where to look for what was done so far."""
+        return self.tree or self.checkout
+
+    @property
+    def branch(self) -> str:
+        """Short name of the branch that gets the commits."""
+        branch = self.wanted.branch or self.checkout.current_branch() or "detached HEAD"
+        return branch.removeprefix("refs/heads/")
+
+
+def ground(git: Git, place: PlanPlace, policy: Policy) -> Ground:
+    from holdfast.registry import workspaces
+
+    wanted = _wanted(git, place, policy)
+    return Ground(git, policy.mode, wanted, workspaces(policy.mode).find(git, wanted))
+
+
+def ground_of_last_run(git: Git, place: PlanPlace, policy: Policy) -> Ground:
+    """Where the plan was run, whatever flags that was done with: a task in flight right here was begun in
+    place, a tree of the plan's own is where its work is, and otherwise the journal tells."""
+    found = ground(git, place, policy)
+    if found.tree and found.tree.git_dir != git.git_dir and not _in_flight_here(git, place):
+        return found
+    if _in_flight_here(git, place) or _ran_in_place(git, place):
+        from holdfast.model.policy import Mode
+
+        return Ground(git, Mode.TRUNK, Wanted(), git)
+    return found
+
+
+def _in_flight_here(git: Git, place: PlanPlace) -> bool:
+    flight = read_flight(Workspace(git, "").tree_state)
+    return isinstance(flight, Flight) and flight.plan == place.path
+
+
+def _ran_in_place(git: Git, place: PlanPlace) -> bool:
+    from holdfast.cli.place import journal_path
+    from holdfast.journal import read_only
+    from holdfast.model.events import RunStarted
+
+    started = (entry.event for entry in read_only(journal_path(git)).entries(kinds=("run_started",)))
+    modes = [run.mode for run in started if isinstance(run, RunStarted) and run.plan == place.path]
+    return bool(modes) and modes[-1] == "trunk"
+
+
+def _wanted(git: Git, place: PlanPlace, policy: Policy) -> Wanted:
+    if policy.mode == "trunk":
+        return Wanted()
+    from holdfast.engine.place import run_id
+    from holdfast.workspaces.naming import wanted_tree
+
+    wanted = wanted_tree(os.path.realpath(git.common_dir), place.name, policy.branch, policy.worktrees)
+    return wanted._replace(candidates=f"refs/holdfast/candidate/{run_id(place.path, wanted.branch)}/")

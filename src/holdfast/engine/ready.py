@@ -1,0 +1,184 @@
+"""A working tree of the run's own, made fit to begin in: its files whole, on the newest start there is, with
+what git ignores copied in and the set-up command run."""
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+
+from holdfast.engine.flight import read_flight
+from holdfast.engine.leftover import end_leftovers
+from holdfast.engine.rescue import restore_start, snapshot
+from holdfast.engine.site import Site, stopped
+from holdfast.engine.source import kept_files
+from holdfast.errors import ConfigError, Refused, TaskFailure
+from holdfast.model.events import Noticed, Recovered, Rescued
+from holdfast.system import faults, files
+from holdfast.system.git import Git
+from holdfast.system.leftovers import TOKEN_VARIABLE
+from holdfast.system.process import Limits, Program, supervise
+
+UNFINISHED = "found in a working tree without a record of how it was made"
+WORDS_KEPT = 4000
+"""Of what a failing set-up command says."""
+
+
+def make_ready(site: Site, checkout: Git) -> None:
+    """Before recovery looks. `checkout` is where the user stands."""
+    if not site.workspace.own:
+        return
+    end_leftovers(site)
+    _settle(site)
+    if checkout.git_dir != site.git.git_dir:
+        _catch_up(site, checkout)
+        _bring_ignored_plan(site, checkout)
+
+
+def set_up(site: Site, checkout: Git) -> None:
+    if not site.workspace.own:
+        return
+    if checkout.git_dir != site.git.git_dir:
+        _copy_files(site, checkout)
+    _run_setup(site)
+
+
+# -- files as they should be ---------------------------------------------------------------------------
+
+
+def _settle(site: Site) -> None:
+    """Without its mark the tree may be half made, or our state was lost: nothing tells whose work this is."""
+    if os.path.exists(site.workspace.made_mark):
+        return
+    if _nothing_begun(site) and not site.git.dirt().clean:
+        ref = snapshot(site.workspace, site.run, "unfinished-tree", UNFINISHED)
+        site.record(Rescued(ref, UNFINISHED))
+        restore_start(site.workspace, site.git.resolve(site.branch) or "HEAD")
+        site.record(Recovered(f"changes {UNFINISHED}", "kept under rescue, the tree put back", rescue=ref))
+    files.write_durably(site.workspace.made_mark, b"", fault="tree.made")
+
+
+def _nothing_begun(site: Site) -> bool:
+    return read_flight(site.workspace.tree_state) is None and not site.git.refs(site.candidate_prefix)
+
+
+def _catch_up(site: Site, checkout: Git) -> None:
+    """Nothing was done here yet, or all of it was merged: begin from where the user is now."""
+    tip, head = site.git.resolve(site.branch), checkout.resolve("HEAD")
+    if not tip or not head or tip == head or not site.git.is_ancestor(tip, head):
+        return
+    if not _nothing_begun(site) or not site.git.dirt().clean:
+        return
+    files.remove_durably(site.workspace.made_mark, fault="tree.unmade")
+    site.git.move_ref(site.branch, head, tip, "on to where the checkout is", fault="tree.forward")
+    restore_start(site.workspace, head)
+    files.write_durably(site.workspace.made_mark, b"", fault="tree.made")
+    site.record(Noticed(f"the branch goes on from {head[:12]}, where your checkout is"))
+
+
+def _bring_ignored_plan(site: Site, checkout: Git) -> None:
+    """A plan that git ignores is in no commit: the tree's copy counts, and begins as the user's."""
+    for path in site.git.ignored((*kept_files(site.plan), *site.plan.companions)):
+        there, theirs = (os.path.join(git.root, path) for git in (site.git, checkout))
+        if not os.path.lexists(there) and os.path.isfile(theirs):
+            with open(theirs, "rb") as f:
+                files.write_durably(there, f.read(), fault="tree.plan")
+
+
+# -- set-up ----------------------------------------------------------------------------------------------
+
+
+def _copy_files(site: Site, checkout: Git) -> None:
+    """Copied again when the user's file changes, not when the copy does."""
+    known = _known(site)
+    for path in site.policy.copied:
+        source = os.path.join(checkout.root, path)
+        if not os.path.isfile(source):
+            raise ConfigError(
+                f"worktree.copy names {path}, which is not a file in {checkout.root}",
+                fix="correct the name, or take it out",
+            )
+        if not site.git.ignored([path]):
+            raise ConfigError(
+                f"worktree.copy names {path}, which git does not ignore: the copy would become "
+                "part of the commits",
+                fix=f"add {path} to .gitignore, or take it out",
+            )
+        digest = _digest(source)
+        target = os.path.join(site.git.root, path)
+        if known.get(path) != digest or not os.path.lexists(target):
+            files.make_directory(os.path.dirname(target))
+            shutil.copy2(source, target)
+            faults.point("setup.copied")
+            known = {**known, path: digest}
+            _remember(site, known)
+
+
+def _run_setup(site: Site) -> None:
+    command = site.policy.setup
+    if not command:
+        return
+    known = _known(site)
+    inputs = {path: _digest(os.path.join(site.git.root, path)) for path in site.policy.setup_inputs}
+    fingerprint = json.dumps([command, sorted(inputs.items())])
+    if known.get("setup") == fingerprint:
+        return
+    before = set(site.git.dirt().paths)
+    site.record(Noticed(f"sets the working tree up: {command}"))
+    _supervised(site, command)
+    left = sorted(set(site.git.dirt().paths) - before)
+    if left:
+        raise Refused(
+            f"the set-up command `{command}` left changes that would become part of a task's commit: "
+            + ", ".join(left[:8]),
+            fix="let git ignore what it makes, or let it leave tracked files alone; "
+            f"then undo them in {site.git.root} and run again",
+        )
+    _remember(site, {**_known(site), "setup": fingerprint})
+
+
+def _supervised(site: Site, command: str) -> None:
+    said = bytearray()
+
+    def heard(_: int, chunk: bytes) -> None:
+        said.extend(chunk)
+        del said[:-WORDS_KEPT]
+
+    token = site.token_prefix + secrets.token_hex(8)
+    environment = {**os.environ, **site.policy.added_environment, TOKEN_VARIABLE: token}
+    program = Program(("sh", "-c", command), site.git.root, environment, lock=site.lock)
+    faults.point("setup.before")
+    ended = supervise(program, Limits(site.policy.task_timeout), site.stops, heard)
+    faults.point("setup.after")
+    if site.stops.requested:
+        raise stopped(site, "during set-up")
+    if ended.exit_code != 0:
+        words = site.tools.secrets.redacted(bytes(said).decode("utf-8", "replace").strip())
+        how = ended.why or (f"exit {ended.exit_code}" if ended.signal is None else f"signal {ended.signal}")
+        raise TaskFailure(
+            f"the set-up command `{command}` failed ({how}):\n{words}",
+            fix=f"try it in {site.git.root}; `worktree.setup` in holdfast.toml says what is run",
+        )
+
+
+def _known(site: Site) -> dict[str, str]:
+    """What was done for this tree, by digest. Lost, it is done again."""
+    data = files.read_if_there(_setup_file(site))
+    try:
+        known = json.loads(data) if data else {}
+    except ValueError:
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _remember(site: Site, known: dict[str, str]) -> None:
+    files.write_durably(_setup_file(site), json.dumps(known).encode(), fault="setup.known")
+
+
+def _setup_file(site: Site) -> str:
+    return os.path.join(site.workspace.tree_state, "setup.json")
+
+
+def _digest(path: str) -> str:
+    data = files.read_if_there(path)
+    return "" if data is None else hashlib.sha256(data).hexdigest()
