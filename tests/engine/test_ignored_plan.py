@@ -40,6 +40,15 @@ def test_killed_anywhere_it_goes_on(ignored: Repo, cli: Cli, point: str) -> None
     assert {p.name for p in ignored.path.glob("*.txt")} == {"One.txt", "Two.txt"}
 
 
+@pytest.mark.parametrize("point", ["helpers.after@2", "flight.removed@2"])
+def test_killed_when_the_last_task_had_landed_its_mark_stays(ignored: Repo, cli: Cli, point: str) -> None:
+    assert cli("run", "plan.md", *AGENT, env={"HOLDFAST_FAULT": point}).code == -9
+    result = cli("run", "plan.md", *AGENT)
+    assert result.code == 0, result.err
+    assert "rescued" not in result.out
+    assert (ignored.path / "plan.md").read_text() == PLAN.replace("[ ]", "[x]")
+
+
 def test_marks_the_agent_made_itself_are_no_evidence(ignored: Repo, cli: Cli) -> None:
     assert cli("run", "plan.md", *TICKS_ITSELF, "--only", "1.2").code == 0
     assert (ignored.path / "plan.md").read_text() == PLAN.replace("[ ] One", "[x] One")
@@ -51,6 +60,16 @@ def test_a_file_that_fell_behind_is_brought_in_line(ignored: Repo, cli: Cli) -> 
     assert "One" not in cli("run", "plan.md", *AGENT).out.replace("Zero", "")
     assert _landed(ignored) == ["1.2", "1.3"]
     assert (ignored.path / "plan.md").read_text() == PLAN.replace("[ ]", "[x]")
+
+
+def test_a_file_from_a_backup_is_brought_in_line_though_nothing_is_left_to_do(
+    ignored: Repo, cli: Cli
+) -> None:
+    assert cli("run", "plan.md", *AGENT).code == 0
+    ignored.write("plan.md", PLAN)
+    assert "brought it in line" in cli("run", "plan.md", *AGENT).out
+    assert (ignored.path / "plan.md").read_text() == PLAN.replace("[ ]", "[x]")
+    assert "brought it in line" not in cli("run", "plan.md", *AGENT).out
 
 
 def test_skip_and_reset_are_commits_that_outlive_the_file(ignored: Repo, cli: Cli) -> None:

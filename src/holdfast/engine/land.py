@@ -13,6 +13,7 @@ from holdfast.engine.flight import Flight, clear_flight
 from holdfast.engine.site import Site
 from holdfast.engine.source import in_tree, kept_files, plan_at, plan_in_tree
 from holdfast.errors import GitError, PlanError, Refused
+from holdfast.model.plan import Document
 from holdfast.system import clock, faults, files
 from holdfast.system.git import ABSENT, GitKilled
 
@@ -78,10 +79,23 @@ def bring_ignored_files(site: Site, flight: Flight, commit: str) -> None:
         return
     document = plan_at(site.git, site.plan, commit, flight.ignored, site.attempts)
     assert document is not None
-    for path in document.ignored:
-        data = document.files.get(path)
-        if data is not None and data != in_tree(site.git.root, path):
-            files.write_durably(os.path.join(site.git.root, path), data, fault="plan.derived")
+    write_ignored_files(site, document)
+
+
+def write_ignored_files(site: Site, document: Document) -> tuple[str, ...]:
+    """As the document has them; returns those that lay there otherwise."""
+    behind = lying_otherwise(site, document)
+    for path in behind:
+        full = os.path.join(site.git.root, path)
+        files.write_durably(full, document.files[path], fault="plan.derived")
+    return behind
+
+
+def lying_otherwise(site: Site, document: Document) -> tuple[str, ...]:
+    """Files that git ignores and that are not in the tree as the document has them."""
+    there = document.files
+    ours = [path for path in document.ignored if path in there]
+    return tuple(path for path in ours if there[path] != in_tree(site.git.root, path))
 
 
 def drop_helpers(site: Site) -> None:

@@ -10,7 +10,7 @@ from holdfast.engine.begin import begin, rest
 from holdfast.engine.claims import require_agreement
 from holdfast.engine.commit import prepare_index
 from holdfast.engine.flight import Flight, set_aside_flight, write_flight
-from holdfast.engine.land import drop_helpers
+from holdfast.engine.land import drop_helpers, lying_otherwise, write_ignored_files
 from holdfast.engine.marks import commit_edit, commit_plan, commit_state, commit_words, marks_differ
 from holdfast.engine.observe import Sight, look, plan_at_tip, same_task
 from holdfast.engine.pin import pin_base
@@ -85,11 +85,14 @@ def _begin(site: Site, sight: Sight) -> Standing | None:
         found = "tasks that another tool left in progress"
         site.record(Recovered(found, "they are open again"))
         return None
+    if behind := write_ignored_files(site, sight.at_tip):
+        site.record(Recovered(f"{', '.join(behind)} behind the commits", "brought it in line with them"))
     return Standing(sight.tip, sight.at_tip)
 
 
 def _forget(site: Site, sight: Sight) -> None:
-    if sight.flight is not None and sight.flight.ignored:
+    in_line = sight.at_tip is not None and not lying_otherwise(site, sight.at_tip)
+    if sight.flight is not None and sight.flight.ignored and not in_line:
         put_plan_back(site, sight.flight)
     drop_helpers(site)
 
