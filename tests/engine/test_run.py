@@ -282,6 +282,14 @@ def test_a_hook_that_fixes_files_and_fails_gets_a_second_look(run: Runner, repo:
     assert repo.git("show", "HEAD:work-1.txt") == "fixed"
 
 
+def test_what_a_gate_writes_when_it_looks_again_is_part_of_the_commit(run: Runner, repo: Repo) -> None:
+    run.plan("- [ ] One\n")
+    hook(repo, "pre-commit", "echo more >> work-1.txt")
+    assert run("--verify", "echo checked >> checks").code == 0
+    assert repo.git("show", "HEAD:checks") == "checked\nchecked\nchecked"
+    assert repo.git("status", "--porcelain") == ""
+
+
 def test_a_hook_sees_the_mark_in_the_index_it_is_given(run: Runner, repo: Repo) -> None:
     run.plan("- [ ] One\n")
     hook(repo, "pre-commit", 'git show :plan.md | grep -q "\\[x\\] One"')
@@ -309,6 +317,22 @@ def test_a_commit_msg_hook_may_refuse_or_amend_the_message(run: Runner, repo: Re
     hook(repo, "commit-msg", 'sed -i "1s/^/feat: /" "$1"')
     assert run().code == 0
     assert run.message().startswith("feat: [holdfast] Complete task 1: One\n")
+
+
+@pytest.mark.parametrize("name", ["prepare-commit-msg", "commit-msg"])
+def test_a_file_that_a_message_hook_leaves_is_part_of_the_same_tasks_commit(
+    run: Runner, repo: Repo, name: str
+) -> None:
+    base = run.plan("- [ ] One\n- [ ] Two\n")
+    hook(repo, name, 'echo "$(head -n 1 "$1")" >> told; rm -f README.md')
+    result = run("--verify", "echo checked >> checks")
+    assert result.code == 0, result.err
+    first, second = run.new_commits(base)
+    assert repo.git("show", f"{first}:told") == "[holdfast] Complete task 1: One"
+    assert repo.git("diff", first, second, "--", "told").count("\n+") == 2
+    assert "README.md" not in repo.git("ls-tree", "--name-only", first).split()
+    assert repo.git("show", f"{first}:checks") == "checked\nchecked", "what it left was checked"
+    assert repo.git("status", "--porcelain") == ""
 
 
 def test_a_commit_msg_hook_that_drops_the_trailers_is_refused(run: Runner, repo: Repo) -> None:

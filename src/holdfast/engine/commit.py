@@ -111,8 +111,10 @@ def seal(
     staged = _stage(site, contents, ours)
     inspect(staged.changes)
     staged = _pre_commit(site, contents, ours, staged, hooked, verify_again)
-    message_file = _message(site, contents, hooked)
-    commit = _commit_tree(site, staged.tree, contents.base, message_file)
+    message = _message(site, contents, hooked)
+    if message.hooked:
+        staged = _with_leavings(site, contents, ours, staged, verify_again)
+    commit = _commit_tree(site, staged.tree, contents.base, message.file)
     faults.point("sealed")
     return Sealed(commit, staged, contents.plan, contents.before)
 
@@ -192,16 +194,24 @@ def _pre_commit(
         if unchanged:
             return staged
         verify_again()
-        staged = after
+        staged = _stage(site, contents, ours)  # the gates may leave something too
     return staged
 
 
-def _message(site: Site, contents: Contents, hooked: Callable[[HookRun], None]) -> str:
+class _Message(NamedTuple):
+    file: str
+    hooked: bool
+    """The project has a hook for messages, and it ran."""
+
+
+def _message(site: Site, contents: Contents, hooked: Callable[[HookRun], None]) -> _Message:
     path = os.path.join(site.workspace.tree_state, "COMMIT_EDITMSG")
     _write(path, with_trailers(contents.message, contents.trailers))
+    ran = False
     for name, arguments in (("prepare-commit-msg", (path, "message")), ("commit-msg", (path,))):
         run = run_hook(site, contents.token, name, *arguments)
         if run is not None:
+            ran = True
             hooked(run)
             if not run.passed:
                 raise _refusal(run)
@@ -213,7 +223,25 @@ def _message(site: Site, contents: Contents, hooked: Callable[[HookRun], None]) 
             f"a commit message hook removed the trailers that mark the task's commit: {', '.join(lost)}",
             fix="let prepare-commit-msg and commit-msg keep lines that begin with `Holdfast-` at the end",
         )
-    return path
+    return _Message(path, ran)
+
+
+def _with_leavings(
+    site: Site,
+    contents: Contents,
+    ours: dict[str, str],
+    staged: Staged,
+    verify_again: Callable[[], None],
+) -> Staged:
+    """What a message hook wrote into the tree belongs to this commit: the next task's would sweep it up.
+
+    No hook sees it any more; git itself would leave it lying about.
+    """
+    after = _stage(site, contents, ours)
+    if after.tree == staged.tree:
+        return staged
+    verify_again()
+    return _stage(site, contents, ours)
 
 
 def _commit_tree(site: Site, tree: str, base: str, message_file: str) -> str:
