@@ -30,6 +30,12 @@ _TAKEN_BY = {
 }
 """Which agents have a use for a setting; the others are for all."""
 
+_IMPLIED = (
+    ("agent_cmd", "agent", "command"),
+    ("script", "agent", "scripted"),
+    ("review.command", "review.agent", "command"),
+)
+
 _BY_KEY = {setting.key: setting for setting in SETTINGS}
 _BY_ENV = {setting.env: setting for setting in SETTINGS}
 _TABLES = {key.partition(".")[0] for key in _BY_KEY if "." in key}
@@ -45,6 +51,9 @@ class Config(NamedTuple):
     max_turns: int
     agent_args: tuple[str, ...]
     report_tool: bool
+    review_agent: str
+    review_command: str
+    review_model: str
     policy: Policy
     origin: dict[str, str]
     """Setting → where its value came from: `flag --agent`, `HOLDFAST_AGENT`, `holdfast.toml:3`, `default`."""
@@ -278,10 +287,11 @@ def _from_text(setting: Setting, text: str, name: str, origin: str) -> _Given:
 
 def _with_implied_agent(layer: _Layer) -> _Layer:
     """`--agent-cmd X` means that command, even where a file further down names another agent."""
-    for key, agent in (("agent_cmd", "command"), ("script", "scripted")):
-        if "agent" not in layer and key in layer:
-            return {**layer, "agent": _Given(agent, layer[key].origin)}
-    return layer
+    implied = dict(layer)
+    for key, setting, agent in _IMPLIED:
+        if setting not in layer and key in layer:
+            implied.setdefault(setting, _Given(agent, layer[key].origin))
+    return implied
 
 
 def _refuse_useless_flags(agent: str, origin: Mapping[str, str]) -> None:
@@ -304,7 +314,7 @@ def _config(chosen: _Layer, flags: Mapping[str, object]) -> Config:
     fields["on_failure"] = OnFailure(fields["on_failure"])
     fields["commits"] = Commits(fields["commits"])
     fields["mode"] = Mode(fields["mode"])
-    own: dict[str, Any] = {s.key: chosen[s.key].value for s in SETTINGS if not s.field}
+    own: dict[str, Any] = {s.key.replace(".", "_"): chosen[s.key].value for s in SETTINGS if not s.field}
     origin = {key: given.origin for key, given in chosen.items()}
     _refuse_useless_flags(own["agent"], origin)
     return Config(**own, policy=Policy()._replace(**fields), origin=origin)

@@ -83,6 +83,14 @@ def agent(name: str, options: Options) -> Agent:
     return Command(options.command, options.directory, options.environment.get("PATH"))
 
 
+def reviewer(name: str, options: Options) -> Agent | None:
+    """With the rights to look and not to change, as each agent calls them."""
+    if name == "none":
+        return None
+    modes = {"claude": "default", "codex": "read-only"}
+    return agent(name, options._replace(permission_mode=modes.get(name, "")))
+
+
 def gates(policy: Policy) -> Callable[[Task], tuple[Gate, ...]]:
     from holdfast.gates.command import CommandGate
 

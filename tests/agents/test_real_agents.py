@@ -274,6 +274,27 @@ def test_a_report_that_it_is_not_done_is_believed_and_without_the_tool_a_tag_is(
     assert night.repo.git("log", "-1", "--format=%s") == "As agreed"
 
 
+def test_the_other_agent_reviews_its_work_and_its_findings_are_feedback(night: Night) -> None:
+    other = next(driver for driver in DRIVERS if driver.name != night.driver.name)
+    program = other.program()
+    if program is None:
+        pytest.skip(f"{other.name} is {WITHOUT}")
+    url, path = night.server.url, night.env["PATH"]
+    night.env |= {**other.environment(url, night.home), "PATH": f"{program.parent}:{path}"}
+    night.server.then(night.driver.write(night.repo.path / "one.txt", "half\n"), DONE)
+    findings = other.report(done=False, summary="one.txt: it is half")
+    night.server.then(other.write(night.repo.path / "two.txt", "mine\n"), findings, Say("There."))
+    night.works("1.1")
+    night.server.then(Say("<SUCCESS>approved: it is whole</SUCCESS>"))
+    result = night.run("--only", "1.1", "--review-agent", other.name)
+    assert result.code == 0, result.out + result.err
+    reviews = [(event["agent"], event["verdict"]) for event in night.events("review_ended")]
+    assert reviews == [(other.name, "findings"), (other.name, "approved")]
+    assert "one.txt: it is half" in night.events("attempt_failed")[0]["reason"]
+    assert not (night.repo.path / "two.txt").exists() and "rescued:" not in result.out
+    assert night.repo.git("log", "-1", "--format=%s") == "As agreed"
+
+
 claude_only = pytest.mark.parametrize("driver", [ClaudeDriver()], ids=["claude"], indirect=True)
 
 

@@ -14,6 +14,8 @@ from holdfast.model.events import (
     Noticed,
     Recovered,
     Rescued,
+    ReviewEnded,
+    ReviewStarted,
     RunEnded,
     RunStarted,
     TaskChanged,
@@ -59,6 +61,16 @@ WORDS: list[tuple[Event, str]] = [
     (
         GateFinished("1.2", 1, "make test", False, 3.2, "..F\n1 failed\n"),
         "task 1.2: gate make test refused: 1 failed (3s)",
+    ),
+    (ReviewStarted("1.2", 1, "codex", "l"), "task 1.2: review by codex"),
+    (
+        ReviewEnded("1.2", 1, "codex", "findings", "a.py: no\nb.py: no", 3.2, 0.5, 10, 2),
+        "task 1.2: reviewer codex objects: a.py: no b.py: no after 3s (10 tokens in, 2 out, $0.5000)",
+    ),
+    (ReviewEnded("1.2", 1, "codex", "approved", "", 3.2), "task 1.2: reviewer codex approves after 3s"),
+    (
+        ReviewEnded("1.2", 1, "codex", "none", "killed", 3.2),
+        "task 1.2: reviewer codex gives no verdict: killed after 3s",
     ),
     (AttemptFailed("1.2", 2, "tests failed", "long"), "task 1.2: attempt 2 failed: tests failed"),
     (TaskLanded("1.2", "Add it", COMMIT, 1, 61.0), "task 1.2: landed as 0123456789: Add it (1m 01s)"),

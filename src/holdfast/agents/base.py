@@ -120,6 +120,8 @@ class Outcome(NamedTuple):
     session: str = ""
     criteria: tuple[Reported, ...] = ()
     """What it says about the acceptance criteria."""
+    refusal: str = ""
+    """The whole text of its claim that it failed, "" when it made none."""
 
 
 class Listener(Protocol):

@@ -75,6 +75,7 @@ def judged(facts: Facts, ending: Ending) -> Outcome:
         tokens_out=wire.count(usage, "output_tokens"),
         session=facts.session,
         criteria=word.criteria,
+        refusal=word.refusal,
     )
 
 

@@ -58,6 +58,7 @@ def judged(facts: Facts, ending: Ending, now: float) -> Outcome:
         tokens_out=wire.count(facts.usage, "output_tokens"),
         session=facts.session,
         criteria=word.criteria,
+        refusal=word.refusal,
     )
 
 

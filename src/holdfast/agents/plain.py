@@ -6,7 +6,7 @@ from holdfast.agents.activity import Activity, Said
 from holdfast.agents.base import Assignment, Ending, Outcome
 from holdfast.agents.endings import by_claim, ended_by_force
 from holdfast.agents.printable import last_bytes, printable
-from holdfast.agents.tags import read_claim, read_criteria, suggested_message
+from holdfast.agents.report import own_word
 
 FINAL_LINES = 200
 FINAL_BYTES = 64 * 1024
@@ -48,11 +48,17 @@ class PlainListener:
 
     def outcome(self, ending: Ending) -> Outcome:
         final = b"\n".join(self._lines).decode("utf-8", "replace")
-        claim = read_claim(final)
-        kind, reason = ended_by_force(ending) or by_claim(ending.exit_code or 0, claim)
-        note = claim.text if claim and claim.succeeded else ""
-        message, criteria = suggested_message(final), read_criteria(final)
-        return Outcome(kind, reason, message, note, _tail(final), criteria=criteria)
+        word = own_word(final)
+        kind, reason = ended_by_force(ending) or by_claim(ending.exit_code or 0, word.claim)
+        return Outcome(
+            kind,
+            reason,
+            message=word.message,
+            success_note=word.success_note,
+            tail=_tail(final),
+            criteria=word.criteria,
+            refusal=word.refusal,
+        )
 
 
 def _shown(line: bytes) -> str:

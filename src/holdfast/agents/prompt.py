@@ -1,7 +1,7 @@
 """The prompt for one attempt, from a template that a repository may replace or extend.
 
 `.holdfast/prompts/task.md.j2` is used instead of the built-in one when it is there; likewise `task-commit`
-and `commit-recovery`, for agents that make the commits themselves. It can start from
+and `commit-recovery`, for agents that make the commits themselves, and `review`. It can start from
 `{% extends "holdfast/task.md.j2" %}` and replace single blocks: task, rules, earlier, ending, extra.
 """
 
@@ -11,7 +11,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.agents.printable import last_bytes, one_line, printable
-from holdfast.agents.tags import FAILURE_EXAMPLE, MESSAGE_KEYWORD, MET_EXAMPLE, SUCCESS_EXAMPLE, UNMET_EXAMPLE
+from holdfast.agents.tags import (
+    APPROVE_EXAMPLE,
+    FAILURE_EXAMPLE,
+    FINDINGS_EXAMPLE,
+    MESSAGE_KEYWORD,
+    MET_EXAMPLE,
+    SUCCESS_EXAMPLE,
+    UNMET_EXAMPLE,
+)
 from holdfast.errors import ConfigError
 from holdfast.model.plan import Task
 
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
 TASK = "task.md.j2"
 TASK_WITH_COMMIT = "task-commit.md.j2"
 COMMIT_RECOVERY = "commit-recovery.md.j2"
+REVIEW = "review.md.j2"
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 FEEDBACK_LIMIT = 6 * 1024
 CHANGED_LIMIT = 50
@@ -50,6 +59,8 @@ class PromptFacts(NamedTuple):
     """What holds for every task of the plan."""
     report_tool: str = ""
     """The tool to report the result with, "" for none."""
+    diff: str = ""
+    """What is to be reviewed."""
 
 
 def render_prompt(facts: PromptFacts, override_dir: str, template: str = TASK) -> str:
@@ -79,6 +90,8 @@ def _names(facts: PromptFacts) -> dict[str, object]:
         "files": task.files if _unsaid(task, task.files) else (),
         "success_example": SUCCESS_EXAMPLE,
         "failure_example": FAILURE_EXAMPLE,
+        "approve_example": APPROVE_EXAMPLE,
+        "findings_example": FINDINGS_EXAMPLE,
         "message_keyword": MESSAGE_KEYWORD,
         "met_example": MET_EXAMPLE,
         "unmet_example": UNMET_EXAMPLE,
@@ -101,7 +114,7 @@ def _overridden(override_dir: str) -> tuple[str, ...]:
     """What the user replaces just now; it may change while a run goes on."""
     if not override_dir:
         return ()
-    known = (TASK, TASK_WITH_COMMIT, COMMIT_RECOVERY)
+    known = (TASK, TASK_WITH_COMMIT, COMMIT_RECOVERY, REVIEW)
     return tuple(name for name in known if os.path.exists(os.path.join(override_dir, name)))
 
 

@@ -49,6 +49,10 @@ class Word(NamedTuple):
     def success_note(self) -> str:
         return self.claim.text if self.claim and self.claim.succeeded else ""
 
+    @property
+    def refusal(self) -> str:
+        return self.claim.text if self.claim and not self.claim.succeeded else ""
+
 
 def server_command() -> tuple[str, ...]:
     """Starts the server, also in an empty environment and in a workspace with modules of the same names."""

@@ -12,6 +12,8 @@ from holdfast.agents.printable import printable
 # As the prompt shows them. An agent that prints its prompt back has claimed nothing.
 SUCCESS_EXAMPLE = "<SUCCESS>task implemented: what you did</SUCCESS>"
 FAILURE_EXAMPLE = "<FAILURE>why</FAILURE>"
+APPROVE_EXAMPLE = "<SUCCESS>approved: why</SUCCESS>"
+FINDINGS_EXAMPLE = "<FAILURE>what you found, one finding a line</FAILURE>"
 MESSAGE_KEYWORD = "SUGGESTED_COMMIT_MESSAGE:"
 
 MET_EXAMPLE = "CRITERION 1: met"
@@ -52,7 +54,7 @@ def read_criteria(final_message: str) -> tuple[Reported, ...]:
 def read_claim(final_message: str) -> Claim | None:
     """The last SUCCESS or FAILURE tag; an opening or closing tag alone is none."""
     spoken = printable(final_message)
-    for example in (SUCCESS_EXAMPLE, FAILURE_EXAMPLE):
+    for example in (SUCCESS_EXAMPLE, FAILURE_EXAMPLE, APPROVE_EXAMPLE, FINDINGS_EXAMPLE):
         spoken = spoken.replace(example, " ")
     success, success_at = _last_tag(spoken, "SUCCESS")
     failure, failure_at = _last_tag(spoken, "FAILURE")

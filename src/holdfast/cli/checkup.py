@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from holdfast import registry
-from holdfast.cli.session import agent_options
+from holdfast.cli.session import agent_options, reviewer_options
 from holdfast.config import NAMED_AGENTS, load_config
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.system.process import Completed, capture
@@ -144,6 +144,8 @@ def _configuration(root: str, environ: Mapping[str, str]) -> Finding:
         return Finding("config", Level.WARN, "valid, but it names no agent", fix)
     try:
         registry.agent(config.agent, agent_options(config, environ, root)).require()
+        if reviewer := registry.reviewer(config.review_agent, reviewer_options(config, environ, root)):
+            reviewer.require()
     except HoldfastError as error:
         return Finding("config", Level.FAIL, error.message, error.fix)
     return Finding("config", Level.OK, f"agent: {config.agent_in_words} ({config.origin['agent']})")

@@ -84,6 +84,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--verify", metavar="CMD", action="append", help="must exit 0 before a commit (repeatable)"
     )
+    how.add_argument(
+        "--review-agent",
+        metavar="NAME",
+        help="who reads the work before a commit: none, claude, codex or command",
+    )
+    how.add_argument(
+        "--review-cmd", metavar="CMD", help="any program as the reviewer: the prompt on its stdin"
+    )
     how.add_argument("--commits", metavar="WHO", help="executor (Holdfast, the default) or agent (it, once)")
     how.add_argument(
         "--on-interrupt", metavar="HOW", help="resume (keep partial work) or rollback (begin again)"
@@ -134,7 +142,10 @@ def execute(args: argparse.Namespace) -> int:
         return _set_up_only(where, place, config, args)
     if _settled(document.plan) < len(document.plan.tasks):
         _require_agent(config)
-        tools_for(where, git, config).agent.require()
+        tools = tools_for(where, git, config)
+        tools.agent.require()
+        if tools.reviewer:
+            tools.reviewer.require()
     _require_identity(git)
     opening = opening_words(where.seen, place, document.plan, auto_continue=args.auto_continue)
     with open_site(where, place, config, lambda: _view(args, document.plan)) as (site, history):
@@ -280,6 +291,8 @@ def _require_agent(config: Config) -> None:
             fix="name one: holdfast run PLAN --agent claude (or codex, or any program: --agent-cmd CMD)\n"
             "or set agent in holdfast.toml (holdfast init writes one)",
         )
+    if config.review_agent == "command" and not config.review_command:
+        raise UsageError("no program is named for the reviewer", fix="name it: --review-cmd CMD")
 
 
 def _require_identity(git: Git) -> None:
@@ -318,6 +331,8 @@ def _tell_intention(where: Ground, place: PlanPlace, plan: Plan, config: Config)
         made = "is there" if where.tree else "would be made"
         print(f"tree      {where.tree.root if where.tree else where.wanted.directory} ({made})")
     print(f"agent     {config.agent}: {config.agent_in_words or 'not configured'}")
+    if config.review_agent != "none":
+        print(f"review    {config.review_agent}  ({config.origin['review.agent']})")
     for name in ("max_attempts", "task_timeout", "idle_timeout", "commits", "on_interrupt", "on_failure"):
         print(f"{name:<13} {_value(getattr(policy, name))}  ({config.origin.get(name, 'default')})")
     would_run = order_under(policy, plan)

@@ -29,7 +29,7 @@ from holdfast.system.process import become_subreaper
 from holdfast.system.redact import Secrets
 from holdfast.views.base import View
 
-_WORDS = ("text", "reason", "feedback", "output", "found", "did")
+_WORDS = ("text", "reason", "feedback", "output", "found", "did", "note")
 PROMPTS = os.path.join(".holdfast", "prompts")
 
 
@@ -80,8 +80,9 @@ def tools_for(where: Ground, git: Git, config: Config) -> Tools:
     """Prompts are the user's to change: like the configuration they count as they are in the checkout."""
     agent = registry.agent(config.agent, agent_options(config, os.environ, git.root))
     secrets = Secrets.of({**os.environ, **config.policy.added_environment})
+    reviewer = registry.reviewer(config.review_agent, reviewer_options(config, os.environ, git.root))
     prompts = os.path.join(where.checkout.root, PROMPTS)
-    return Tools(agent, registry.gates(config.policy), prompts, secrets)
+    return Tools(agent, registry.gates(config.policy), prompts, secrets, reviewer)
 
 
 def agent_options(config: Config, environ: Mapping[str, str], directory: str) -> Options:
@@ -94,6 +95,16 @@ def agent_options(config: Config, environ: Mapping[str, str], directory: str) ->
         permission_mode=config.permission_mode,
         arguments=config.agent_args,
         max_turns=config.max_turns,
+        report_tool=config.report_tool,
+    )
+
+
+def reviewer_options(config: Config, environ: Mapping[str, str], directory: str) -> Options:
+    return Options(
+        environment={**environ, **config.policy.added_environment},
+        directory=directory,
+        command=config.review_command,
+        model=config.review_model,
         report_tool=config.report_tool,
     )
 

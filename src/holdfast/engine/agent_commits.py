@@ -17,6 +17,7 @@ from holdfast.engine.criteria import hear_criteria
 from holdfast.engine.flight import Flight
 from holdfast.engine.land import drop_helpers
 from holdfast.engine.observe import Sight, plan_at_tip
+from holdfast.engine.review import review
 from holdfast.engine.site import Site
 from holdfast.engine.verdict import Failure, Postponed, not_finished, stop_if_hopeless, work_refused
 from holdfast.errors import AgentUnavailable, Interrupted, TaskFailure
@@ -52,8 +53,13 @@ def _judge(site: Site, flight: Flight, this: Try, outcome: Outcome) -> Sealed | 
     try:
         hear_criteria(site, this, outcome)
         verify(site, flight, this)
+        reviewed = review(site, flight, this)
     except Rejected as rejected:
         return work_refused(rejected, outcome)
+    if reviewed and agents_commit(site, flight, this.plan, this.task) != made:
+        return Failure(
+            "the commit was changed while it was reviewed", "Your commit was changed; make it again."
+        )
     return made
 
 

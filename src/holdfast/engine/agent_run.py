@@ -60,33 +60,39 @@ class Try(NamedTuple):
 
 def run_agent(site: Site, flight: Flight, this: Try, template: str = "") -> Outcome:
     """Until it has ended and nothing of it is alive. `template` names another prompt than the usual one."""
-    log = _log_name(site, this)
+    log = log_name(site, this)
     path = os.path.join(site.workspace.state, log)
-    invocation = _invocation(site, this, f"{path}.prompt.md", template or _template(site))
+    facts, template = prompt_facts(site, this), template or _template(site)
+    invocation = invocation_of(site, this, facts, template, f"{path}.prompt.md", site.git.root)
     listener = site.tools.agent.listener(this.conversation.spent)
     site.record(AttemptStarted(this.task.id, this.task.title, this.number, this.of, flight.base, log))
     if invocation.session:
         site.record(AgentSession(this.task.id, this.number, invocation.session))
-    program = Program(
-        invocation.argv, site.git.root, _environment(site, flight, invocation), invocation.stdin, site.lock
-    )
     limits = Limits(site.policy.task_timeout, site.policy.idle_timeout)
     faults.point("agent.before")
     with _output(site, this, path, listener, invocation.session) as output:
-        try:
-            with objects.made_durable(site.git.common_dir):
-                ended = supervise(program, limits, site.stops, output.heard)
-        except Unstartable as error:
-            raise AgentUnavailable(error.message, fix="check --agent-cmd, or run: holdfast doctor") from error
+        ended = supervised(site, flight, invocation, site.git.root, limits, output)
     faults.point("agent.after")
-    outcome = _told(site, this, listener.outcome(_ending(ended, output.stderr)))
+    outcome = _told(site, this, listener.outcome(ending_of(ended, output.stderr)))
     _tell_ending(site, this, ended, outcome)
     return outcome
 
 
-def _log_name(site: Site, this: Try) -> str:
+def supervised(
+    site: Site, flight: Flight, invocation: Invocation, directory: str, limits: Limits, output: Output
+) -> Ended:
+    environment = _environment(site, flight, invocation)
+    program = Program(invocation.argv, directory, environment, invocation.stdin, site.lock)
+    try:
+        with objects.made_durable(site.git.common_dir):
+            return supervise(program, limits, site.stops, output.heard)
+    except Unstartable as error:
+        raise AgentUnavailable(error.message, fix="check --agent-cmd, or run: holdfast doctor") from error
+
+
+def log_name(site: Site, this: Try, kind: str = "") -> str:
     safe = "".join(c if c.isascii() and (c.isalnum() or c in "-.") else "_" for c in this.task.id)[:40]
-    stem = os.path.join("logs", site.run, f"{safe}-{clock.stamp()}-{this.number}")
+    stem = os.path.join("logs", site.run, f"{safe}-{clock.stamp()}-{this.number}{kind}")
     number = 1
     while os.path.exists(os.path.join(site.workspace.state, f"{stem}.{number}.log")):
         number += 1
@@ -120,12 +126,34 @@ def _output(site: Site, this: Try, path: str, listener: Listener, session: str) 
     return Output(path, listener, site.tools.secrets, show=show, know=know)
 
 
-def _invocation(site: Site, this: Try, prompt_file: str, template: str) -> Invocation:
+def invocation_of(
+    site: Site, this: Try, facts: PromptFacts, template: str, prompt_file: str, directory: str
+) -> Invocation:
+    """Its prompt is written to the file."""
     from uuid import uuid4  # slow to load, and only a run needs it
 
-    gates = tuple(gate.name for gate in site.tools.gates(this.task))
+    prompt = render_prompt(facts, site.tools.prompt_directory, template)
+    os.makedirs(os.path.dirname(prompt_file), exist_ok=True)
+    with open(prompt_file, "w", encoding="utf-8", errors="surrogateescape") as f:
+        f.write(prompt)
+    return site.tools.agent.invocation(
+        Assignment(
+            site.run,
+            facts.plan_path,
+            this.task,
+            this.number,
+            prompt,
+            prompt_file,
+            directory,
+            session=str(uuid4()),
+            resume=this.conversation.session,
+        )
+    )
+
+
+def prompt_facts(site: Site, this: Try) -> PromptFacts:
     plan = this.plan.plan
-    facts = PromptFacts(
+    return PromptFacts(
         plan_title=plan.title or plan.name,
         plan_path=plan.path,
         position=plan.count(Status.COMPLETED, Status.SKIPPED) + 1,
@@ -136,31 +164,14 @@ def _invocation(site: Site, this: Try, prompt_file: str, template: str) -> Invoc
         feedback=site.tools.secrets.redacted(this.feedback),
         resumed=this.resumed,
         changed=this.changed,
-        gates=gates,
+        gates=tuple(gate.name for gate in site.tools.gates(this.task)),
         extra=site.policy.extra_prompt,
         preamble=plan.preamble,
         report_tool=site.tools.agent.report_tool,
     )
-    prompt = render_prompt(facts, site.tools.prompt_directory, template)
-    os.makedirs(os.path.dirname(prompt_file), exist_ok=True)
-    with open(prompt_file, "w", encoding="utf-8", errors="surrogateescape") as f:
-        f.write(prompt)
-    return site.tools.agent.invocation(
-        Assignment(
-            site.run,
-            plan.path,
-            this.task,
-            this.number,
-            prompt,
-            prompt_file,
-            site.git.root,
-            session=str(uuid4()),
-            resume=this.conversation.session,
-        )
-    )
 
 
-def _ending(ended: Ended, stderr: str) -> Ending:
+def ending_of(ended: Ended, stderr: str) -> Ending:
     causes = {
         "timeout": OutcomeKind.TIMED_OUT,
         "idle": OutcomeKind.SILENT,
@@ -170,15 +181,8 @@ def _ending(ended: Ended, stderr: str) -> Ending:
 
 
 def _told(site: Site, this: Try, outcome: Outcome) -> Outcome:
-    """With our own limits named, and without secrets: its words end up in prompts and in commit messages."""
-    safe = site.tools.secrets.redacted
-    outcome = outcome._replace(
-        reason=safe(outcome.reason),
-        message=safe(outcome.message),
-        success_note=safe(outcome.success_note),
-        tail=safe(outcome.tail),
-        feedback=safe(outcome.feedback),
-    )
+    """With our own limits named."""
+    outcome = without_secrets(site, outcome)
     if outcome.kind is OutcomeKind.TIMED_OUT:
         return outcome._replace(reason=f"the agent did not end within {site.policy.task_timeout:g} s")
     if outcome.kind is OutcomeKind.SILENT:
@@ -186,6 +190,20 @@ def _told(site: Site, this: Try, outcome: Outcome) -> Outcome:
     if outcome.kind is OutcomeKind.FAILED and this.conversation.session and not outcome.session:
         return outcome._replace(kind=OutcomeKind.NO_CONVERSATION)
     return outcome
+
+
+def without_secrets(site: Site, outcome: Outcome) -> Outcome:
+    """Its words end up in prompts and in commit messages."""
+    safe = site.tools.secrets.redacted
+    return outcome._replace(
+        reason=safe(outcome.reason),
+        message=safe(outcome.message),
+        success_note=safe(outcome.success_note),
+        tail=safe(outcome.tail),
+        feedback=safe(outcome.feedback),
+        refusal=safe(outcome.refusal),
+        criteria=tuple(each._replace(note=safe(each.note)) for each in outcome.criteria),
+    )
 
 
 def _tell_ending(site: Site, this: Try, ended: Ended, outcome: Outcome) -> None:

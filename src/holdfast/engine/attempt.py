@@ -12,6 +12,7 @@ from holdfast.engine.hooks import HookRun
 from holdfast.engine.landed import completion, landed_at
 from holdfast.engine.message import task_trailers
 from holdfast.engine.observe import moved_by_agent_alone
+from holdfast.engine.review import review
 from holdfast.engine.site import Site, stopped
 from holdfast.engine.source import in_tree, kept_files
 from holdfast.engine.verdict import Failure, Postponed, not_finished, stop_if_hopeless, work_refused
@@ -43,6 +44,8 @@ def attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure | Postpon
     try:
         hear_criteria(site, this, outcome)
         verify(site, flight, this)
+        if review(site, flight, this) and (strayed := put_back(site, flight, this.plan)):
+            return strayed
         return _seal(site, flight, this, outcome)
     except Rejected as rejected:
         return work_refused(rejected, outcome)
@@ -57,6 +60,7 @@ def attempt_without_commit(site: Site, flight: Flight, this: Try) -> Failure | P
     try:
         hear_criteria(site, this, outcome)
         verify(site, flight, this)
+        review(site, flight, this)
     except Rejected as rejected:
         return work_refused(rejected, outcome)
     return None

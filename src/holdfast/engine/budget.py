@@ -2,7 +2,7 @@
 
 from holdfast.engine.site import Site
 from holdfast.errors import LimitReached
-from holdfast.model.events import AgentEnded, Event
+from holdfast.model.events import AgentEnded, Event, ReviewEnded
 from holdfast.model.spent import Spent
 
 
@@ -13,7 +13,7 @@ class Ledger:
         self._spent = before
 
     def hear(self, event: Event) -> None:
-        if isinstance(event, AgentEnded):
+        if isinstance(event, AgentEnded | ReviewEnded):
             self._spent = self._spent.plus(event.cost_usd, event.tokens_in, event.tokens_out)
 
     def spent(self) -> Spent:

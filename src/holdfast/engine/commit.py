@@ -98,6 +98,13 @@ def drop_private_index(site: Site) -> None:
             os.unlink(path)
 
 
+def work_tree(site: Site, base: str) -> str:
+    """The tree of everything in the workspace, as a commit on `base` would take it, by the private index."""
+    prepare_index(site, base)
+    _add(site, ())
+    return site.git.write_tree(site.private_index)
+
+
 def seal(
     site: Site,
     contents: Contents,
@@ -148,21 +155,24 @@ def _plan_entries(site: Site, contents: Contents) -> dict[str, str]:
 
 def _stage(site: Site, contents: Contents, ours: dict[str, str]) -> Staged:
     if contents.only != ():
-        paths = () if contents.only is None else ("--", *contents.only)
-        try:
-            site.git.run("add", "--all", *paths, index=site.private_index)
-        except GitKilled:
-            raise
-        except GitError as error:
-            if error.is_the_disks:
-                raise  # another attempt of the agent would not help
-            words = error.stderr or error.message
-            raise Rejected("git cannot add the changes", f"`git add --all` failed:\n{words}") from error
+        _add(site, () if contents.only is None else ("--", *contents.only))
     staged = _with_plan(site, contents, ours, {})
     modes = {c.path: c.old_mode for c in staged.changes if c.path in ours and c.old_mode != NO_FILE}
     if set(modes.values()) <= {PLAIN_FILE}:
         return staged
     return _with_plan(site, contents, ours, modes)  # an executable plan stays one
+
+
+def _add(site: Site, paths: tuple[str, ...]) -> None:
+    try:
+        site.git.run("add", "--all", *paths, index=site.private_index)
+    except GitKilled:
+        raise
+    except GitError as error:
+        if error.is_the_disks:
+            raise  # another attempt of the agent would not help
+        words = error.stderr or error.message
+        raise Rejected("git cannot add the changes", f"`git add --all` failed:\n{words}") from error
 
 
 def _with_plan(site: Site, contents: Contents, ours: dict[str, str], modes: dict[str, str]) -> Staged:

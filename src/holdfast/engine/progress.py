@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from holdfast.engine.agent_run import Try
-from holdfast.engine.commit import prepare_index
+from holdfast.engine.commit import Rejected, work_tree
 from holdfast.engine.flight import Flight
 from holdfast.engine.site import Site
 from holdfast.engine.verdict import Failure
@@ -64,10 +64,7 @@ def _without_accidents(text: str) -> str:
 
 
 def _tree(site: Site, base: str) -> str:
-    """In the private index, which the next attempt makes anew."""
     try:
-        prepare_index(site, base)
-        site.git.run("add", "--all", index=site.private_index)
-        return site.git.write_tree(site.private_index)
-    except GitError:
+        return work_tree(site, base)
+    except (GitError, Rejected):
         return ""

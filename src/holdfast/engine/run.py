@@ -25,7 +25,7 @@ from holdfast.engine.schedule import critical_failure, next_task
 from holdfast.engine.site import Site, stopped
 from holdfast.engine.source import plan_in_tree
 from holdfast.engine.verdict import Failure, Postponed
-from holdfast.errors import AgentUnavailable, GivenUp, Interrupted, TaskFailure
+from holdfast.errors import AgentUnavailable, GivenUp, Interrupted, LimitReached, TaskFailure
 from holdfast.model import events
 from holdfast.model.plan import Document, Plan, Status, Task
 from holdfast.model.policy import Commits, OnFailure
@@ -169,7 +169,7 @@ def _attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure | Postpo
             ref = rescue.snapshot(site.workspace, site.run, flight.key, f"task {flight.task}: {STOPPED}")
             site.record(events.Rescued(ref, STOPPED, this.task.id))
         raise
-    except (TaskFailure, AgentUnavailable):
+    except (TaskFailure, AgentUnavailable, LimitReached):
         rest(site, flight)
         raise
 

@@ -26,6 +26,8 @@ class Tools(NamedTuple):
     prompt_directory: str
     """Where the user's own prompt templates are, if any."""
     secrets: Secrets
+    reviewer: Agent | None = None
+    """Reads the work before it is committed."""
 
 
 class Site(NamedTuple):

@@ -107,6 +107,30 @@ class GateFinished(NamedTuple):
     output: str = ""
 
 
+class ReviewStarted(NamedTuple):
+    """A second agent begins to read the work."""
+
+    task: str
+    attempt: int
+    agent: str
+    log: str
+    """Path of its output, relative to the state directory."""
+
+
+class ReviewEnded(NamedTuple):
+    task: str
+    attempt: int
+    agent: str
+    verdict: str
+    """`approved`, `findings` or `none`, which approves nothing."""
+    reason: str
+    """Its findings, or why there is no verdict."""
+    seconds: float
+    cost_usd: float | None = None
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
 class CriterionReported(NamedTuple):
     """What the agent says about one acceptance criterion of its task."""
 
@@ -181,6 +205,8 @@ Event = (
     | AgentEnded
     | Waiting
     | GateFinished
+    | ReviewStarted
+    | ReviewEnded
     | CriterionReported
     | AttemptFailed
     | TaskLanded
@@ -200,6 +226,8 @@ STORED: dict[str, type[Event]] = {
     "agent_ended": AgentEnded,
     "waiting": Waiting,
     "gate_finished": GateFinished,
+    "review_started": ReviewStarted,
+    "review_ended": ReviewEnded,
     "criterion_reported": CriterionReported,
     "attempt_failed": AttemptFailed,
     "task_landed": TaskLanded,

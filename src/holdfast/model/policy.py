@@ -68,6 +68,7 @@ class Policy(NamedTuple):
     """Errors of the service, in a row, that are no attempts."""
     gate_timeout: float = 900.0
     hook_timeout: float = 600.0
+    review_timeout: float = 1800.0
     verify: tuple[str, ...] = ()
     use_plan_verify: bool = True
     """Run the `verify:` commands a plan gives for a task as gates."""

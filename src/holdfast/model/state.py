@@ -17,6 +17,7 @@ from holdfast.model.events import (
     Interrupted,
     Recovered,
     Rescued,
+    ReviewEnded,
     RunEnded,
     RunStarted,
     TaskChanged,
@@ -32,6 +33,7 @@ _E = TypeVar("_E", bound=Event)
 SUMMARY_KINDS = (
     "run_started",
     "agent_ended",
+    "review_ended",
     "recovered",
     "rescued",
     "criterion_reported",
@@ -124,7 +126,7 @@ def fold(entries: Iterable[Entry]) -> State:
                 state = state._replace(ended=Dated(entry.at, event), running=False)
                 _nothing_under_way(tasks)
             case event:
-                if isinstance(event, AgentEnded):
+                if isinstance(event, AgentEnded | ReviewEnded):
                     state = state._replace(spent=state.spent.plus(*_used(event)))
                 _tell_task(tasks, event, entry.at)
     return state._replace(recoveries=tuple(recoveries), rescues=tuple(rescues))
@@ -147,6 +149,8 @@ def _told(history: TaskHistory, event: Event, at: float) -> TaskHistory:
             return history if same else history._replace(conversation=Conversation(event.session))
         case AgentEnded():
             return _paid(history, event)
+        case ReviewEnded():
+            return history._replace(spent=history.spent.plus(*_used(event)))
         case Waiting():
             return history._replace(waiting=event)
         case CriterionReported():
@@ -177,7 +181,7 @@ def _paid(history: TaskHistory, event: AgentEnded) -> TaskHistory:
     )
 
 
-def _used(event: AgentEnded) -> tuple[float | None, int, int]:
+def _used(event: AgentEnded | ReviewEnded) -> tuple[float | None, int, int]:
     return event.cost_usd, event.tokens_in, event.tokens_out
 
 

@@ -11,6 +11,8 @@ from holdfast.model.events import (
     Entry,
     GateFinished,
     Interrupted,
+    ReviewEnded,
+    ReviewStarted,
     RunEnded,
     RunStarted,
     TaskFailed,
@@ -30,6 +32,8 @@ _END_OUTPUT = (
     TaskLanded,
     TaskFailed,
     AttemptStarted,
+    ReviewStarted,
+    ReviewEnded,
     RunStarted,
     RunEnded,
 )
@@ -79,7 +83,7 @@ class _Story:
         if isinstance(entry.event, _END_OUTPUT):
             yield from self.finished()
         yield f"{self._clock(entry.at)} {sentence(entry.event)}"
-        if isinstance(entry.event, AttemptStarted):
+        if isinstance(entry.event, AttemptStarted | ReviewStarted):
             self._output = Output(_inside(self._state_dir, entry.event.log))
         if isinstance(entry.event, GateFinished) and not entry.event.passed:
             yield from (OUTPUT + plain(line) for line in entry.event.output.splitlines())

@@ -10,6 +10,8 @@ from holdfast.model.events import (
     Entry,
     GateFinished,
     Interrupted,
+    ReviewEnded,
+    ReviewStarted,
     RunEnded,
     RunStarted,
     TaskChanged,
@@ -59,6 +61,10 @@ class Scene(NamedTuple):
             case AttemptStarted() as event:
                 return self._began(event, entry.at)
             case AgentEnded():
+                return self._doing("checking")
+            case ReviewStarted() as event:
+                return self._doing(f"{plain(event.agent)} reviews")
+            case ReviewEnded():
                 return self._doing("checking")
             case Waiting() as event:
                 return self._waits(event)

@@ -13,6 +13,8 @@ from holdfast.model.events import (
     Noticed,
     Recovered,
     Rescued,
+    ReviewEnded,
+    ReviewStarted,
     RunEnded,
     RunStarted,
     TaskChanged,
@@ -84,6 +86,10 @@ def _about_task(event: Event) -> str:
         case GateFinished():
             verdict = "passed" if event.passed else _with("refused", last_line(event.output))
             return f"{_task(event.task)}gate {event.gate} {verdict} ({duration(event.seconds)})"
+        case ReviewStarted():
+            return f"{_task(event.task)}review by {event.agent}"
+        case ReviewEnded():
+            return f"{_task(event.task)}{_review_ended(event)}"
         case AttemptFailed():
             return f"{_task(event.task)}attempt {event.attempt} failed: {event.reason}"
         case TaskLanded():
@@ -101,6 +107,13 @@ def _about_task(event: Event) -> str:
 def _agent_ended(event: AgentEnded) -> str:
     code = "" if event.exit_code in (None, 0) else f" with exit code {event.exit_code}"
     return _with(f"agent {event.outcome.replace('_', ' ')}{code}", event.reason)
+
+
+def _review_ended(event: ReviewEnded) -> str:
+    verdict = {"approved": "approves", "findings": "objects"}.get(event.verdict, "gives no verdict")
+    used = usage(event.cost_usd, event.tokens_in, event.tokens_out)
+    words = _with(f"reviewer {event.agent} {verdict}", " ".join(event.reason.split()))
+    return f"{words} after {duration(event.seconds)}{_kept_as(used)}"
 
 
 def _with(statement: str, reason: str) -> str:
