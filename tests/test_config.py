@@ -116,7 +116,7 @@ def test_user_file_defaults_to_dot_config_in_home(tmp_path: Path) -> None:
         ("max_attempts = true\n", "max_attempts is true", "a whole number"),
         ("task_timeout = inf\n", "task_timeout is inf", "seconds, a number from 1 to 604800"),
         ("idle_timeout = nan\n", "idle_timeout is nan", "seconds"),
-        ("agent = 'clade'\n", 'agent is "clade"', 'it takes "claude" or "codex" or "command" or "scripted"'),
+        ("agent = 'clade'\n", 'agent is "clade"', 'it takes "claude" or "codex" or "gemini" or'),
         ("agent_cmd = ['x']\n", 'agent_cmd is a list: "x"', "text"),
         ('agent_cmd = "a\\u0000b"\n', "agent_cmd is", "text"),
         ("[verify]\ncommands = 'make'\n", 'verify.commands is "make"', "a list of commands"),

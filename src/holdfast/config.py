@@ -21,7 +21,7 @@ NOT_SETTINGS = frozenset(
 )
 """What Holdfast tells the agent: a run started by an agent inherits it, and it configures nothing."""
 FAULT_PREFIX = "HOLDFAST_FAULT"
-NAMED_AGENTS = ("claude", "codex")
+NAMED_AGENTS = ("claude", "codex", "gemini", "opencode", "goose", "qwen", "copilot", "acp")
 _TAKEN_BY = {
     "model": NAMED_AGENTS,
     "permission_mode": NAMED_AGENTS,
@@ -297,7 +297,7 @@ def _with_implied_agent(layer: _Layer) -> _Layer:
 def _refuse_useless_flags(agent: str, origin: Mapping[str, str]) -> None:
     """In a file they wait for the agent they are meant for; typed, they are a mistake."""
     for key, takers in _TAKEN_BY.items():
-        if agent not in takers and origin[key].startswith("flag "):
+        if agent.partition(":")[0] not in takers and origin[key].startswith("flag "):
             flag = origin[key].removeprefix("flag ")
             raise ConfigError(
                 f"{flag} means nothing to the agent {agent}",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # `status` asks for a dialect and has no use for agents, gate
 
 IDEAS = os.path.join("docs", "ideas", "active")
 SPECS = os.path.join(".auto-claude", "specs")
+ACP_AGENTS = ("gemini", "opencode", "goose", "qwen", "copilot")
 RAFA_PLANS = os.path.join(".rafa", "plans")
 
 
@@ -74,6 +75,10 @@ def agent(name: str, options: Options) -> Agent:
             from holdfast.agents.codex import Codex
 
             return Codex(options)
+        case _ if name in ACP_AGENTS or name.startswith("acp:"):
+            from holdfast.agents.acp import Acp
+
+            return Acp(name, options)
         case "scripted":
             from holdfast.agents.scripted import Scripted
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from acp_stand_in import stand_in as acp_stand_in
+from holdfast.agents.acp import Acp
 from holdfast.agents.activity import Said, readable
 from holdfast.agents.base import Agent, Assignment, Ending, Options, Outcome, OutcomeKind
 from holdfast.agents.claude import Claude
@@ -65,6 +67,19 @@ PLAYED = {
 }
 """What stands in for the real one does, and which recording it plays."""
 
+SPOKEN: dict[str, list[list[object]]] = {
+    "good work": [
+        ["sh", "echo hello > made.txt"],
+        ["say", "SUGGESTED_COMMIT_MESSAGE: Make it\n<SUCCESS>task imple"],
+        ["say", "mented: made</SUCCESS>"],
+    ],
+    "gives up": [["say", "<FAILURE>no compiler\nhere</FAILURE>"]],
+    "says nothing": [["exit", 0]],
+    "killed": [["say", "<SUCCESS>made</SUCCESS>"], ["kill", int(signal.SIGSEGV)]],
+    "tells its surroundings": [["sh", SHELL["tells its surroundings"]]],
+}
+"""What stands in for an agent behind ACP does when it is prompted."""
+
 TASK = Task("1.2", "Make it", Status.PENDING, 3)
 
 
@@ -88,11 +103,17 @@ def codex(behaviour: str, directory: Path) -> Agent:
     return Codex(Options({"PATH": path}))
 
 
+def acp(behaviour: str, directory: Path) -> Agent:
+    return Acp(acp_stand_in(directory, *SPOKEN[behaviour]), Options(os.environ))
+
+
 Build = Callable[[str, Path], Agent]
 
-every_agent = pytest.mark.parametrize("build", [command, scripted, claude, codex])
+every_agent = pytest.mark.parametrize("build", [command, scripted, claude, codex, acp])
+every_agent_whose_status_counts = pytest.mark.parametrize("build", [command, scripted, claude, codex])
+"""Behind ACP a turn has ended when the agent says so; the bridge ends its process then."""
 every_plain_agent = pytest.mark.parametrize("build", [command, scripted])
-every_agent_with_events = pytest.mark.parametrize("build", [claude, codex])
+every_agent_with_events = pytest.mark.parametrize("build", [claude, codex, acp])
 
 
 class Stage:
@@ -152,14 +173,14 @@ def test_an_agent_that_gives_up_is_refused_with_its_reason_on_one_line(build: Bu
     assert outcome[:4] == (OutcomeKind.REFUSED, "no compiler here", "", "")
 
 
-@every_agent
+@every_agent_whose_status_counts
 def test_giving_up_with_a_status_tells_both(build: Build, stage: Stage) -> None:
     outcome = stage.play(build("gives up with status 3", stage.directory))
     assert outcome.kind is OutcomeKind.REFUSED
     assert outcome.reason.startswith("exited with status 3: no compiler")
 
 
-@every_agent
+@every_agent_whose_status_counts
 def test_a_success_tag_does_not_outweigh_the_exit_status(build: Build, stage: Stage) -> None:
     outcome = stage.play(build("works and exits 1", stage.directory))
     assert outcome[:2] == (OutcomeKind.FAILED, "exited with status 1")

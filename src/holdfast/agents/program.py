@@ -9,8 +9,9 @@ def require_program(name: str, environment: Mapping[str, str], install: str) -> 
     from shutil import which  # slow to load, and only a run needs it
 
     if not which(name, path=environment.get("PATH")):
+        place = "does not exist, or may not be executed" if "/" in name else "is not on PATH"
         raise AgentUnavailable(
-            f"the agent {name} is not on PATH", fix=f"{install}\nor name another agent: holdfast doctor"
+            f"the agent {name} {place}", fix=f"{install}\nor name another agent: holdfast doctor"
         )
 
 

@@ -64,16 +64,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--allow-dirty", action="store_true", help="run in a dirty tree and make no commits at all"
     )
     who = parser.add_argument_group("agent")
-    who.add_argument("--agent", metavar="NAME", help="claude, codex, command or scripted")
+    who.add_argument(
+        "--agent",
+        metavar="NAME",
+        help="claude, codex, gemini, opencode, goose, qwen, copilot, acp:CMD, command or scripted",
+    )
     who.add_argument(
         "--agent-cmd", metavar="CMD", help="run any program as the agent: the prompt on its stdin"
     )
-    who.add_argument("--model", metavar="M", help="the model claude or codex is to use")
+    who.add_argument("--model", metavar="M", help="the model the agent is to use")
     who.add_argument(
-        "--permission-mode", metavar="MODE", help="what claude or codex may do unasked, in its own words"
+        "--permission-mode", metavar="MODE", help="what the agent may do unasked, in its own words"
     )
     who.add_argument("--max-turns", metavar="N", help="turns claude may take in one attempt")
-    who.add_argument("--agent-args", metavar="WORDS", help="more arguments for claude or codex")
+    who.add_argument("--agent-args", metavar="WORDS", help="more arguments for the agent")
     who.add_argument("--script", metavar="FILE", help="what the scripted agent plays")
     who.add_argument(
         "--non-interactive", action="store_true", help="let the agent work without questions (always so)"

@@ -15,7 +15,7 @@ def accept(setting: Setting, value: object) -> Value | None:
             return value
         case (Kind.SECONDS | Kind.DOLLARS, int() | float()) if setting.least <= value <= setting.most:
             return float(value)
-        case (Kind.CHOICE, str()) if value in setting.choices:
+        case (Kind.CHOICE, str()) if value in setting.choices or _goes_on(setting.prefix, value):
             return value
         case (Kind.TEXT | Kind.PATH, str()) if "\0" not in value:
             return value
@@ -54,7 +54,8 @@ def expected(setting: Setting) -> str:
         case Kind.SWITCH:
             return "true or false"
         case Kind.CHOICE:
-            return " or ".join(f'"{choice}"' for choice in setting.choices)
+            more = (f"{setting.prefix}…",) if setting.prefix else ()
+            return " or ".join(f'"{choice}"' for choice in (*setting.choices, *more))
         case Kind.COMMANDS:
             return 'a list of commands, such as ["make test"]'
         case Kind.WORDS:
@@ -87,6 +88,10 @@ _SWITCHES = {
     **dict.fromkeys(("1", "true", "yes", "on"), True),
     **dict.fromkeys(("0", "false", "no", "off"), False),
 }
+
+
+def _goes_on(prefix: str, value: str) -> bool:
+    return bool(prefix) and value.startswith(prefix) and _is_command(value.removeprefix(prefix))
 
 
 def _is_command(value: object) -> bool:

@@ -35,6 +35,8 @@ class Setting(NamedTuple):
     least: int = 0
     most: int = 0
     choices: tuple[str, ...] = ()
+    prefix: str = ""
+    """A choice too is whatever comes after this."""
     example: Value = ""
     """What `holdfast init` shows where the default is empty."""
 
@@ -55,7 +57,8 @@ SETTINGS: tuple[Setting, ...] = (
         Kind.CHOICE,
         "command",
         "Which agent does the work: one known by name, any program (`agent_cmd`), or a `script`.",
-        choices=("claude", "codex", "command", "scripted"),
+        choices=("claude", "codex", "gemini", "opencode", "goose", "qwen", "copilot", "command", "scripted"),
+        prefix="acp:",
     ),
     Setting(
         "agent_cmd",
@@ -72,7 +75,7 @@ SETTINGS: tuple[Setting, ...] = (
         "--model",
         Kind.TEXT,
         "",
-        "The model that claude or codex is to use; without it they use their own choice.",
+        "The model that an agent known by name is to use; without it the agent uses its own choice.",
         example="opus",
     ),
     Setting(
@@ -81,7 +84,7 @@ SETTINGS: tuple[Setting, ...] = (
         "--permission-mode",
         Kind.TEXT,
         "",
-        "What claude or codex may do unasked, in its own words; without it edits below the workspace.",
+        "What an agent known by name may do unasked, in its own words; without it edits below the workspace.",
         example="bypassPermissions",
     ),
     Setting(
@@ -101,7 +104,7 @@ SETTINGS: tuple[Setting, ...] = (
         "--agent-args",
         Kind.WORDS,
         (),
-        "More arguments for claude or codex.",
+        "More arguments for an agent known by name.",
         example=("--verbose",),
     ),
     Setting(

@@ -1,6 +1,7 @@
 """The only place that starts programs: `capture` for short ones, `supervise` for agents, gates and hooks.
 
-`Child` is for one that goes on while we do, such as a run that is watched and killed by the demo.
+`Child` is for one that goes on while we do, such as a run that is watched and killed by the demo; `Peer` for
+one that is spoken with, by a program of ours that is itself supervised.
 """
 
 import os
@@ -359,6 +360,45 @@ class Child:
     def __exit__(self, *_: object) -> None:
         self.kill()
         self._output.close()
+
+
+class Peer:
+    """A program we speak with: its standard input and output are ours to write and read, its error is ours.
+
+    Leaving the `with` block ends it. What it has started in turn is left to the supervisor above us.
+    """
+
+    def __init__(self, argv: tuple[str, ...], grace: float = 2.0) -> None:
+        import subprocess  # heavy, and `status` never gets here
+
+        self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        assert self._process.stdin and self._process.stdout
+        self._grace = grace
+        self.to, self.out = self._process.stdin.fileno(), self._process.stdout.fileno()
+        os.set_blocking(self.to, False)
+
+    def status(self) -> int | None:
+        """Its exit code, negative for a signal, once it has ended by itself; None when it does not."""
+        import subprocess
+
+        try:
+            return self._process.wait(self._grace)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def __enter__(self) -> "Peer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """The end of its input is the polite way; some hang on SIGTERM, so the last is not polite."""
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream:
+                stream.close()
+        if self.status() is None:
+            self._process.terminate()
+        if self.status() is None:
+            self._process.kill()
+            self._process.wait()
 
 
 def _enlarge_pipe(fd: int) -> None:
