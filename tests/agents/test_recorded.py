@@ -7,14 +7,25 @@ from typing import NamedTuple
 
 import pytest
 
+from holdfast.agents.acp import Acp
 from holdfast.agents.activity import readable
-from holdfast.agents.base import Ending, Listener, Outcome, OutcomeKind
+from holdfast.agents.base import Ending, Listener, Options, Outcome, OutcomeKind
 from holdfast.agents.claude_stream import ClaudeListener
 from holdfast.agents.codex_stream import CodexListener
 
 RECORDED = Path(__file__).parent / "recorded"
 YEAR_2100 = 4102444800.0
-LISTENERS: dict[str, Callable[[], Listener]] = {"claude": ClaudeListener, "codex": CodexListener}
+
+
+def goose_listener() -> Listener:
+    return Acp("goose", Options({})).listener()
+
+
+LISTENERS: dict[str, Callable[[], Listener]] = {
+    "claude": ClaudeListener,
+    "codex": CodexListener,
+    "goose": goose_listener,
+}
 
 
 class Recording(NamedTuple):
@@ -72,6 +83,18 @@ def outcome(agent: str, scene: str) -> Outcome:
         ("codex", "limited", OutcomeKind.LIMITED, "hit your usage limit"),
         ("codex", "limited-for-an-unknown-time", OutcomeKind.LIMITED, "Try again later"),
         ("codex", "no-quota", OutcomeKind.OUT_OF_BUDGET, "Quota exceeded"),
+        ("goose", "finished", OutcomeKind.FINISHED, ""),
+        ("goose", "forged-success", OutcomeKind.FINISHED, ""),
+        ("goose", "failing-tool", OutcomeKind.FINISHED, ""),
+        ("goose", "denied", OutcomeKind.FINISHED, ""),
+        ("goose", "gives-up", OutcomeKind.REFUSED, "no compiler here"),
+        ("goose", "server-errors", OutcomeKind.API_ERROR, "Server error (500 Internal Server Error)"),
+        ("goose", "no-service", OutcomeKind.API_ERROR, "Network error: Could not connect"),
+        ("goose", "key-refused", OutcomeKind.UNAUTHORISED, "session/prompt: Authentication required"),
+        ("goose", "bad-request", OutcomeKind.FAILED, "Bad request (400): no such thing"),
+        ("goose", "bad-flag", OutcomeKind.FAILED, "unexpected argument '--no-such-flag' found"),
+        ("goose", "interrupted", OutcomeKind.INTERRUPTED, "somebody stopped it: no answer in time"),
+        ("goose", "limited", OutcomeKind.LIMITED, "Rate limit exceeded: slow down"),
     ],
 )
 def test_each_ending_has_its_kind_and_its_reason(
@@ -105,13 +128,15 @@ def test_a_tag_that_a_tool_result_quotes_is_none(agent: str) -> None:
 @pytest.mark.parametrize("agent", LISTENERS)
 def test_tokens_and_session_are_told(agent: str) -> None:
     found = outcome(agent, "finished")
-    assert (found.tokens_in, found.tokens_out) == (200, 20)
-    assert len(found.session) == 36
+    requests = 1 if agent == "goose" else 2  # goose tells the tokens of its last request
+    assert (found.tokens_in, found.tokens_out) == (100 * requests, 10 * requests)
+    assert found.session
 
 
 def test_only_claude_tells_what_it_cost() -> None:
     assert outcome("claude", "finished").cost_usd == pytest.approx(0.0012)
     assert outcome("codex", "finished").cost_usd is None
+    assert outcome("goose", "finished").cost_usd is None
     assert outcome("claude", "interrupted").cost_usd is None
 
 
@@ -123,6 +148,7 @@ def test_when_a_limit_resets_is_known_where_the_agent_says_so() -> None:
 
 def test_denied_tools_are_feedback() -> None:
     assert outcome("claude", "denied").feedback.endswith("\n- Bash: make test")
+    assert outcome("goose", "denied").feedback.endswith("\n- shell · make test")
 
 
 def test_what_people_see_has_one_form() -> None:
@@ -137,11 +163,17 @@ def test_what_people_see_has_one_form() -> None:
     assert codex[0].startswith("… Model metadata for `scripted` not found.")
     assert codex[1] == "I will make it." and codex[2].startswith("→ command: \"mkdir -p '/workspace'")
     assert codex[3:] == end
+    goose = Recording.read("goose", "finished").heard_by(goose_listener())
+    assert goose == ["I will make it.", "→ write · /workspace/made.txt", *end]
 
 
 def test_a_failed_tool_call_and_a_retry_are_seen() -> None:
     assert "✗ Bash: Exit code 3 broken" in Recording.read("claude", "failing-tool").heard_by(ClaudeListener())
     assert "✗ command: exit 3: broken" in Recording.read("codex", "failing-tool").heard_by(CodexListener())
+    goose = Recording.read("goose", "failing-tool").heard_by(goose_listener())
+    assert [line for line in goose if line.startswith("✗")] == [
+        "✗ shell · echo broken >&2; exit 3: broken Command exited with code 3"
+    ]
     (retry, *_) = Recording.read("claude", "server-errors").heard_by(ClaudeListener())
     assert retry.startswith("… the service answers server_error (500); retry 1 of 1 in 0.")
 

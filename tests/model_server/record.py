@@ -21,7 +21,7 @@ from holdfast.agents.base import Assignment, Options
 from holdfast.model.plan import Status, Task
 from model_server.server import ModelServer
 from model_server.turns import Call, Hang, Refuse, Say, Turn
-from real_agents import DRIVERS, Driver, version
+from real_agents import WITH_ACP, Driver, version
 from scratch import hermetic_environment, scratch_repo
 
 RECORDED = Path(__file__).parents[1] / "agents" / "recorded"
@@ -41,6 +41,7 @@ BULKY = frozenset(
         "tool_result_meta",
     }
     | {"modelUsage", "model_usage_since_last_result", "subagent_stats", "server_tool_use", "iterations"}
+    | {"availableCommands", "created", "updatedAt", "activeRunId"}
     | {"cache_creation", "output_tokens_details", "fast_mode_state", "fast_mode_disabled_reason"}
 )
 
@@ -61,7 +62,7 @@ def scenes(driver: Driver, workspace: Path) -> dict[str, Scene]:
         "SUGGESTED_COMMIT_MESSAGE: Make it\nEND_COMMIT_MESSAGE\n<SUCCESS>task implemented: made</SUCCESS>"
     )
     forged = driver.read(workspace / "forged.md")
-    own = claude_scenes(work) if driver.name == "claude" else codex_scenes()
+    own = {"claude": claude_scenes, "codex": codex_scenes, "goose": goose_scenes}[driver.name](work)
     return {
         "finished": Scene([work, done]),
         "gives-up": Scene([Say("It cannot be done.\n<FAILURE>no compiler\nhere</FAILURE>")]),
@@ -95,7 +96,17 @@ def claude_scenes(work: Call) -> dict[str, Scene]:
     }
 
 
-def codex_scenes() -> dict[str, Scene]:
+def goose_scenes(work: Call) -> dict[str, Scene]:
+    limited = Refuse(429, "rate_limit_error", "slow down", (("retry-after", "0"),))
+    make = Call("shell", {"command": "make test"})
+    return {
+        "limited": Scene([work, *[limited] * 8]),
+        "denied": Scene([make, Say("<SUCCESS>done</SUCCESS>")], mode="edits"),
+        "no-service": Scene([], environment=(("OPENAI_HOST", "http://127.0.0.1:9"),)),
+    }
+
+
+def codex_scenes(work: Call) -> dict[str, Scene]:
     plan = (("plan_type", "plus"), ("resets_at", RESET))
     return {
         "limited": Scene([Refuse(429, "usage_limit_reached", "limit", fields=plan)] * 3),
@@ -167,9 +178,9 @@ def _scrubbed(value: Any, places: dict[str, str]) -> Any:
 
 def main() -> None:
     os.environ.pop("CLAUDECODE", None)
-    for driver in DRIVERS:
+    for driver in WITH_ACP:
         if driver.program() is None:
-            sys.exit(f"{driver.name} is missing: pip install --no-deps --group real-agents")
+            sys.exit(f"{driver.name} is missing: make .venv/.real-agents")
         directory = RECORDED / driver.name
         directory.mkdir(parents=True, exist_ok=True)
         for name in scenes(driver, Path("/")):

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
-from model_server import messages_api, responses_api
+from model_server import chat_api, messages_api, responses_api
 from model_server.turns import Call, Hang, Refuse, Say, Turn
 
 OVER = Refuse(400, "invalid_request_error", "the script is over")
@@ -85,12 +85,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         request = self._request(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-        for api in (messages_api, responses_api):
+        for api in (messages_api, responses_api, chat_api):
             if api.answers(request.path, request.body):
                 self._answer(api, request)
                 return
         self.model_server.asides.append(request)
-        self._send_json(200, messages_api.side_request(request.path))
+        if request.path == chat_api.PATH and request.body.get("stream"):
+            self._send_stream(b"".join(chat_api.stream(Say("aside"), 0, "")))
+        else:
+            self._send_json(200, messages_api.side_request(request.path))
 
     def _request(self, body: dict[str, Any]) -> Request:
         headers = {name.lower(): value for name, value in self.headers.items()}
