@@ -45,6 +45,16 @@ def test_killed_anywhere_an_epic_goes_on(shop: Repo, cli: Cli, point: str) -> No
     _finished(shop, _run(cli))
 
 
+def test_a_commit_between_two_tickets_does_not_hide_the_first_ones(repo: Repo, cli: Cli) -> None:
+    shop = _shop(repo, EPIC)
+    assert _run(cli, "--only", "a").code == 0
+    shop.commit("Something else")
+    assert _run(cli, "--only", "b").code == 0
+    tickets = _told(shop)["tickets"]
+    assert tickets["a"]["git_info"]["final_commit"] == _commits(shop)["a"]
+    assert tickets["b"]["git_info"]["final_commit"] is None
+
+
 def test_a_failed_ticket_blocks_its_dependents_until_a_retry_works_out(repo: Repo, cli: Cli) -> None:
     shop = _shop(repo, EPIC)
     result = _run(cli, BAD="b")

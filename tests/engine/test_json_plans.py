@@ -50,6 +50,18 @@ def test_a_spec_is_built_in_the_order_of_its_phases(repo: Repo, cli: Cli) -> Non
     assert repo.git("rev-parse", "HEAD") == before
 
 
+def test_a_commit_between_two_items_is_not_taken_for_the_first_ones(repo: Repo, cli: Cli) -> None:
+    subtasks = [{"id": name, "title": f"Do {name}", "status": "pending"} for name in "abcd"]
+    repo.write(SPEC, json.dumps({"subtasks": subtasks, "status": "backlog"}))
+    repo.commit("Add the plan")
+    assert cli("run", "001", "--agent-cmd", AGENT, "--only", "a").code == 0
+    assert cli("skip", "b", "--plan", "001").code == 0
+    repo.commit("Something else")
+    assert cli("run", "001", "--agent-cmd", AGENT, "--only", "c").code == 0
+    named = commits_in_memory(json.loads((repo.path / COMMITS).read_bytes()))
+    assert named == {"a": commit_of(repo, "a"), "c": "", "": commit_of(repo, "a")}
+
+
 @pytest.mark.parametrize("point", ["", "agent.after", "commit.after", "plan.derived.written"])
 def test_a_spec_that_git_ignores_is_kept_up_in_the_tree(repo: Repo, cli: Cli, point: str) -> None:
     repo.write(".gitignore", ".auto-claude/\n")

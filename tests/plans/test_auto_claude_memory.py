@@ -88,12 +88,13 @@ def test_a_spec_that_was_never_built_gets_both_files_as_the_tool_makes_them() ->
 
 def test_after_finish_every_commit_is_the_one_git_has() -> None:
     document = AUTO.complete(plan(), done("a", 10))
+    document = AUTO.complete(document, done("a", 10, commit="a" * 40))
     document = AUTO.complete(document, done("b", 20, base="a" * 40))
     assert commits(document) == [("a", "a" * 40), ("b", "")]
     assert last_good(document) == "a" * 40
-    # Somebody committed something else before c was built.
+    # Somebody committed something else before c was built: its base is not the commit of b.
     document = AUTO.complete(document, done("c", 30, base="9" * 40))
-    assert commits(document) == [("a", "a" * 40), ("b", "9" * 40), ("c", "")]
+    assert commits(document) == [("a", "a" * 40), ("b", ""), ("c", "")]
     # By the clocks b came last; git says that it was c.
     times = {"a": 10, "b": 40, "c": 30}
     landed = {name: done(name, second, commit=name * 40) for name, second in times.items()}

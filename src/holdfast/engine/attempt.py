@@ -9,7 +9,7 @@ from holdfast.engine.commit import Contents, Rejected, Sealed, prepare_index, se
 from holdfast.engine.criteria import hear_criteria
 from holdfast.engine.flight import Flight, read_flight, write_flight
 from holdfast.engine.hooks import HookRun
-from holdfast.engine.landed import completion, landed_at
+from holdfast.engine.landed import completion, last_landed
 from holdfast.engine.message import task_trailers
 from holdfast.engine.observe import moved_by_agent_alone
 from holdfast.engine.review import review
@@ -231,9 +231,10 @@ def completed(site: Site, flight: Flight, this: Try) -> Document:
 
 def naming_the_last_commit(site: Site, plan: Document, base: str) -> Document:
     """A commit cannot name itself, so a tool's own files name it in the commit that comes next."""
-    last = landed_at(site.git, site.plan.path, base)
-    task = next((t for t in plan.plan.tasks if last and t.key == last.key), None)
-    if last is None or task is None or task.status is not Status.COMPLETED:
+    done = {task.key: task for task in plan.plan.tasks if task.status is Status.COMPLETED}
+    last = last_landed(site.git, site.plan.path, base) if done else None
+    task = done.get(last.key) if last else None
+    if last is None or task is None:
         return plan
     branch = site.branch.removeprefix("refs/heads/")
     return site.plan.dialect.complete(plan, completion(last, task.id, branch, site.attempts(task.id)))

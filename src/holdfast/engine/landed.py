@@ -38,9 +38,13 @@ def landed_tasks(git: Git, plan: str, commit: str) -> dict[str, Landed]:
     return found
 
 
-def landed_at(git: Git, plan: str, commit: str) -> Landed | None:
-    """What this very commit says."""
-    return next(_told(git, plan, "-1", commit), None)
+def last_landed(git: Git, plan: str, commit: str) -> Landed | None:
+    """The nearest commit of a task: mostly this one, else behind changes of marks or others' commits."""
+    here = next(_told(git, plan, "-1", commit), None)
+    if here and here.status is Status.COMPLETED:
+        return here
+    of_a_task = ("--all-match", "--fixed-strings", f"--grep={PLAN}: {plan}", f"--grep={ATTEMPT}: ")
+    return next(_told(git, plan, "-1", *of_a_task, commit), None)
 
 
 def _told(git: Git, plan: str, *selection: str) -> Iterator[Landed | None]:

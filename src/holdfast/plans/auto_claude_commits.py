@@ -1,7 +1,7 @@
 """memory/build_commits.json of an Auto-Claude spec: which commit each item became.
 
-A commit cannot name itself. The entry of the task being committed has an empty hash; the next task, which is
-built upon that commit, fills in its own base, and `finish` puts in for good what git says.
+A commit cannot name itself. The entry of the task being committed has an empty hash; it is filled in by the
+commit that comes next, and `finish` puts in for good what git says.
 """
 
 import json
@@ -27,14 +27,10 @@ def with_completion(data: bytes, path: str, done: Completion, noun: str, again: 
     """One more completed item. With `again` it was marked before, and has its row if nothing was lost."""
     data = data or _new_commits(done.at)
     rows = _rows(read_commits(data, path))
-    waiting = {row.task for row in rows if not row.hash}
-    hashes = dict.fromkeys(waiting, done.base)
     row = _Row(done.task, done.commit, done.at)
-    there = done.task in waiting or (again and any(known.task == done.task for known in rows))
-    if there:
-        hashes[done.task] = done.commit
-    last = done.commit or (done.base if waiting - {done.task} else "")
-    return _written(data, path, hashes, [] if there else [row], last, done.at, noun)
+    there = any(known.task == done.task and (again or not known.hash) for known in rows)
+    hashes = {done.task: done.commit} if there else {}
+    return _written(data, path, hashes, [] if there else [row], done.commit, done.at, noun)
 
 
 def with_landed(data: bytes, path: str, landed: Mapping[str, Completion], noun: str) -> bytes:
