@@ -69,7 +69,13 @@ def test_a_failed_ticket_blocks_its_dependents_until_a_retry_works_out(repo: Rep
     }
     assert told["tickets"]["d"]["blocking_dependency"] == "b"
     assert told["epic_state"] == "FAILED"
-    assert "would run nothing: b failed. Try again with: holdfast retry b" in _run(cli, "--dry-run").out
+    nothing = "nothing: b failed. Try again with: holdfast retry b\n"
+    assert f"would run {nothing}" in _run(cli, "--dry-run").out
+    assert cli("plan", "check", "epics/shop").out.endswith(f"next          {nothing}")
+    assert cli("plan", "next", "epics/shop").out == nothing.replace("nothing", "nothing is next")
+    status = cli("status", "epics/shop").out
+    assert "try again: holdfast retry b, then holdfast run epics/shop/shop.epic.yaml\n" in status
+    assert status.endswith("no task is ready: what is left failed, or waits for what did\n")
     assert cli("retry", "b", "--plan", "epics/shop").code == 0
     assert "would run b: Add the prices\nwould run d: Add the total\n" in _run(cli, "--dry-run").out
     _finished(shop, _run(cli))

@@ -81,6 +81,13 @@ def test_a_failed_run_says_why_and_how_to_go_on() -> None:
     ]
 
 
+def test_where_failures_are_passed_over_running_again_is_not_enough() -> None:
+    facts = FACTS._replace(asks_to_retry=True, next_task="")
+    told = lines(STARTED, TaskFailed("1.2", "Title 2", "make test refused"), ENDED, facts=facts)
+    assert "  try again: holdfast retry 1.2, then holdfast run plan.md" in told
+    assert told[-1] == "no task is ready: what is left failed, or waits for what did"
+
+
 def test_a_task_that_git_says_is_done_did_not_fail() -> None:
     assert not any("failed" in line for line in lines(TaskFailed("1.1", "Title 1", "lost the journal's end")))
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence, Set
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
-from holdfast.engine.schedule import critical_failure, find_task, next_task, up_to
+from holdfast.engine.schedule import find_task, next_task, passed_over, up_to
 from holdfast.model.plan import Plan, Status, Task
-from holdfast.model.policy import OnFailure, Policy
+from holdfast.model.policy import Policy
 
 _NONE: frozenset[str] = frozenset()
 
@@ -21,19 +21,15 @@ def running_order(plan: Plan, failed: Set[str] = _NONE, only: str = "", until: s
 
 
 def order_under(policy: Policy, plan: Plan) -> list[Task]:
-    """What a run would do if every task succeeded. Failures that are passed over are not tried unasked."""
-    goes_on = policy.on_failure is OnFailure.CONTINUE
-    if goes_on and critical_failure(plan):
-        return []
-    failed = {task.id for task in plan.tasks if goes_on and task.status is Status.FAILED}
-    return running_order(plan, failed, policy.only, policy.until)
+    """What a run would do if every task succeeded."""
+    return running_order(plan, passed_over(policy.on_failure, plan), policy.only, policy.until)
 
 
 def why_nothing(plan: Plan) -> str:
     failed = [task.id for task in plan.tasks if task.status is Status.FAILED]
     if failed:
         return f": {', '.join(failed)} failed. Try again with: holdfast retry {failed[0]}"
-    return ": all tasks are done" if all(task.status.settled for task in plan.tasks) else ""
+    return f": all {len(plan.tasks)} tasks are done" if all(t.status.settled for t in plan.tasks) else ""
 
 
 class _Wait:

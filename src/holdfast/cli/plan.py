@@ -3,14 +3,15 @@
 import json
 import os
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
-from holdfast.cli.order import running_order
+from holdfast.cli.order import running_order, why_nothing
 from holdfast.cli.place import repository_root
-from holdfast.engine.schedule import next_task
+from holdfast.engine.schedule import next_task, passed_over
 from holdfast.engine.source import plan_in_tree
 from holdfast.errors import Refused, UsageError
 from holdfast.model.plan import Plan, Status, Task
+from holdfast.model.policy import OnFailure
 from holdfast.registry import find_plan_anywhere
 from holdfast.views.text import plain
 
@@ -32,7 +33,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def execute(args: Namespace) -> int:
-    plan = _read(args.plan)
+    plan, over = _read(args.plan)
     if args.action == "convert":
         from holdfast.plans.convert import to_markdown
 
@@ -40,17 +41,21 @@ def execute(args: Namespace) -> int:
         return 0
     _, lines, fields = _ACTIONS[args.action]
     if args.json:
-        print(json.dumps({"plan": plan.path, "dialect": plan.dialect, **fields(plan)}))
+        print(json.dumps({"plan": plan.path, "dialect": plan.dialect, **fields(plan, over)}))
     else:
-        print("\n".join(map(plain, lines(plan))))
+        print("\n".join(map(plain, lines(plan, over))))
     return 0
 
 
-def _read(wanted: str) -> Plan:
-    """As the file is now: this is for whoever writes it. `status` shows the plan of the branch."""
+def _read(wanted: str) -> tuple[Plan, Set[str]]:
+    """As the file is now: this is for whoever writes it. `status` shows the plan of the branch.
+
+    With it the tasks that a run, as the dialect prefers it, would not try unasked.
+    """
     root = _root()
     place = find_plan_anywhere(root, wanted)
-    return plan_in_tree(root, place).plan
+    plan = plan_in_tree(root, place).plan
+    return plan, passed_over(OnFailure(str(place.dialect.preset.get("on_failure", OnFailure.STOP))), plan)
 
 
 def _root() -> str:
@@ -60,10 +65,10 @@ def _root() -> str:
         return os.getcwd()
 
 
-def _check(plan: Plan) -> list[str]:
-    order = running_order(plan)
+def _check(plan: Plan, over: Set[str]) -> list[str]:
+    order = running_order(plan, over)
     ids = [task.id for task in order]
-    first = f"{order[0].id}: {order[0].title}" if order else "nothing, all tasks are done"
+    first = f"{order[0].id}: {order[0].title}" if order else f"nothing{why_nothing(plan)}"
     rows = {
         "plan": [f"{plan.path} ({plan.dialect})"],
         "tasks": [f"{len(plan.tasks)}: {_counts(plan)}"],
@@ -99,34 +104,34 @@ def _cut(first: Sequence[str], total: int) -> list[str]:
     return [*first, f"… {more} more"] if more > 0 else [*first]
 
 
-def _check_fields(plan: Plan) -> dict[str, object]:
-    order = running_order(plan)
+def _check_fields(plan: Plan, over: Set[str]) -> dict[str, object]:
+    order = running_order(plan, over)
     return {
         "total": len(plan.tasks),
         "done": plan.count(Status.COMPLETED),
         "skipped": plan.count(Status.SKIPPED),
-        "open": len(order),
+        "open": sum(not task.status.settled for task in plan.tasks),
         "order": [task.id for task in order],
         "dependencies": {task.id: task.depends_on for task in plan.tasks if task.depends_on},
     }
 
 
-def _next(plan: Plan) -> list[str]:
-    task = next_task(plan)
+def _next(plan: Plan, over: Set[str]) -> list[str]:
+    task = next_task(plan, over)
     if task is None:
-        return [f"nothing is next: all {len(plan.tasks)} tasks are done"]
+        return [f"nothing is next{why_nothing(plan)}"]
     body = task.body.strip("\n").splitlines()
     return [f"{task.id}: {task.title}", *([""] if body else []), *body]
 
 
-def _next_fields(plan: Plan) -> dict[str, object]:
-    task = next_task(plan)
+def _next_fields(plan: Plan, over: Set[str]) -> dict[str, object]:
+    task = next_task(plan, over)
     if task is None:
         return {"task": None}
     return {"task": _task_fields(task)}
 
 
-def _list(plan: Plan) -> list[str]:
+def _list(plan: Plan, over: Set[str]) -> list[str]:
     column = min(max(len(task.id) for task in plan.tasks), 16)
     return [f"{_box(task)} {task.id:<{column}}  {task.title}{_after(task)}" for task in plan.tasks]
 
@@ -143,7 +148,7 @@ def _after(task: Task) -> str:
     return f"  ({notes})" if notes else ""
 
 
-def _list_fields(plan: Plan) -> dict[str, object]:
+def _list_fields(plan: Plan, over: Set[str]) -> dict[str, object]:
     return {"tasks": [_task_fields(task) for task in plan.tasks]}
 
 

@@ -10,10 +10,10 @@ from holdfast.cli.glance import Glance, glance
 from holdfast.cli.ground import Ground, ground_of_last_run
 from holdfast.cli.place import is_configured, journal_path, plan_place, repository
 from holdfast.cli.terminal import colour_wanted, moment, width
-from holdfast.engine.schedule import next_task
+from holdfast.engine.schedule import next_task, passed_over
 from holdfast.errors import ConfigError
 from holdfast.journal import read_only
-from holdfast.model.policy import Policy
+from holdfast.model.policy import OnFailure, Policy
 from holdfast.views.status import Chosen, Facts, Rescue, overview, status_json, status_lines
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def execute(args: Namespace | SimpleNamespace) -> int:
     seen = glance(where.seen, place, where.wanted.branch)
     reader = read_only(journal_path(git))
     state = overview(reader, seen.run, seen.in_flight)
-    facts = _with_policies(_facts(where, seen, state, reader.problem), config)
+    facts = _with_policies(_facts(where, seen, state, _policy(config), reader.problem), config)
     if args.json:
         import json
 
@@ -62,14 +62,15 @@ def execute(args: Namespace | SimpleNamespace) -> int:
     return 0
 
 
-def _facts(where: Ground, seen: Glance, state: State, problem: str) -> Facts:
-    following = next_task(seen.plan)
+def _facts(where: Ground, seen: Glance, state: State, policy: Policy, problem: str) -> Facts:
+    following = next_task(seen.plan, passed_over(policy.on_failure, seen.plan))
     given_up = state.task(seen.in_flight).failed and not seen.holder
     return Facts(
         branch=seen.branch.removeprefix("refs/heads/") or "none (HEAD is detached)",
         tree=where.tree.root if where.tree and where.tree.git_dir != where.checkout.git_dir else "",
         go_on=_go_on(where.checkout, seen.plan.path),
         next_task=following.id if following else "",
+        asks_to_retry=policy.on_failure is OnFailure.CONTINUE,
         in_flight="" if given_up else seen.in_flight,
         holder=seen.holder,
         rescues=_rescues(seen.rescues, state),

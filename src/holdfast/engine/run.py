@@ -21,13 +21,13 @@ from holdfast.engine.marks import mark_in_tree
 from holdfast.engine.patience import bear, wait_on
 from holdfast.engine.progress import given_up, likeness, stuck
 from holdfast.engine.repair import Standing, recover
-from holdfast.engine.schedule import critical_failure, next_task
+from holdfast.engine.schedule import next_task, passed_over
 from holdfast.engine.site import Site, stopped
 from holdfast.engine.source import plan_in_tree
 from holdfast.engine.verdict import Failure, Postponed
 from holdfast.errors import AgentUnavailable, GivenUp, Interrupted, LimitReached, TaskFailure
 from holdfast.model import events
-from holdfast.model.plan import Document, Plan, Status, Task
+from holdfast.model.plan import Document, Plan, Task
 from holdfast.model.policy import Commits, OnFailure
 from holdfast.model.state import Conversation, State
 from holdfast.system import clock
@@ -64,12 +64,8 @@ def _run_to_the_end(site: Site, history: State, standing: Standing) -> Plan:
 
 
 def _next(site: Site, plan: Plan) -> Task | None:
-    """A task that failed in an earlier run is tried again, unless failures are to be passed over."""
-    goes_on = site.policy.on_failure is OnFailure.CONTINUE
-    if goes_on and critical_failure(plan):
-        return None
-    failed = {task.id for task in plan.tasks if goes_on and task.status is Status.FAILED}
-    return next_task(plan, failed, site.policy.only, site.policy.until)
+    policy = site.policy
+    return next_task(plan, passed_over(policy.on_failure, plan), policy.only, policy.until)
 
 
 def _carry_out(

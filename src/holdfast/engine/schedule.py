@@ -4,6 +4,7 @@ from collections.abc import Iterator, Set
 
 from holdfast.errors import UsageError
 from holdfast.model.plan import Plan, Status, Task
+from holdfast.model.policy import OnFailure
 
 _NONE: frozenset[str] = frozenset()
 
@@ -42,6 +43,15 @@ def blocked_by(plan: Plan, failed: Set[str]) -> dict[str, tuple[str, ...]]:
         for task_id in _downstream(cause, dependents):
             blocked[task_id] = (*blocked.get(task_id, ()), cause)
     return {t.id: blocked[t.id] for t in plan.tasks if t.id in blocked and t.id not in failed}
+
+
+def passed_over(on_failure: OnFailure, plan: Plan) -> Set[str]:
+    """Tasks that are not tried unasked: failed ones where the run goes on without them, and all where
+    nothing may be built upon such a failure. Otherwise the next run tries again what failed."""
+    if on_failure is OnFailure.STOP:
+        return _NONE
+    critical = critical_failure(plan)
+    return {task.id for task in plan.tasks if critical or task.status is Status.FAILED}
 
 
 def critical_failure(plan: Plan) -> Task | None:

@@ -52,6 +52,8 @@ class Facts(NamedTuple):
     """Where the run works, if that is not where the user stands."""
     next_task: str = ""
     """What the scheduler would pick now, "" when nothing is ready."""
+    asks_to_retry: bool = False
+    """A failed task is not tried again by the next run alone."""
     in_flight: str = ""
     """The task named by the in-flight record."""
     holder: str = ""
@@ -240,7 +242,8 @@ def _failures(failures: Sequence[Failure], facts: Facts, width: int, paint: _Pai
     first = plain(failures[0].task.id)
     more = len(failures) - _NEWEST
     lines += [paint(f"  … {more} more", _DIM)] if more > 0 else []
-    return [*lines, f"  see why: holdfast log {first}", f"  try again: {facts.go_on}"]
+    again = f"holdfast retry {first}, then " if facts.asks_to_retry else ""
+    return [*lines, f"  see why: holdfast log {first}", f"  try again: {again}{facts.go_on}"]
 
 
 def _recoveries(state: State, width: int, clock: Callable[[float], str], paint: _Paint) -> list[str]:
@@ -270,5 +273,7 @@ def _how_to_go_on(progress: Progress, facts: Facts, paint: _Paint) -> list[str]:
         return [paint("all done", _GREEN)]
     if facts.holder:
         return []
+    if not facts.next_task and facts.asks_to_retry:
+        return ["no task is ready: what is left failed, or waits for what did"]
     following = f"next: task {plain(facts.next_task)}" if facts.next_task else "no task is ready"
     return [f"{following}; go on with: {paint(facts.go_on, _BOLD)}"]
