@@ -309,7 +309,12 @@ def test_a_missing_text_is_named_with_the_line_of_its_ticket() -> None:
 def test_presets_messages_and_trailers_are_those_of_the_tool() -> None:
     document = read("tickets: [{id: a, title: Add the parser}]", "a")
     task = document.plan.tasks[0]
-    assert dict(EPIC.preset) == {"on_interrupt": "rollback", "max_attempts": 1, "on_failure": "continue"}
+    assert dict(EPIC.preset) == {
+        "branch": "epic/{name}",
+        "on_interrupt": "rollback",
+        "max_attempts": 1,
+        "on_failure": "continue",
+    }
     assert EPIC.message(task) == "feat: Add the parser"
     assert dict(EPIC.trailers(task)) == {"Ticket": "a"}
     assert EPIC.finish_message(document) == "chore: finalize epic shop"

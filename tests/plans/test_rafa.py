@@ -198,7 +198,7 @@ def test_messages_bear_the_name_of_rafa() -> None:
     document = plan()
     assert RAFA.message(document.plan.tasks[0]) == "[rafa] Complete task t01: Add <b>"
     assert RAFA.finish_message(document) == "[rafa] Complete plan: shop & co (2 tasks)"
-    assert RAFA.preset == {"max_attempts": 5}
+    assert RAFA.preset == {"mode": "trunk", "max_attempts": 5}
     assert RAFA.keeps(PATH) == (LOG,)
     assert RAFA.keeps("plan.json") == ("progress.log",)
 
