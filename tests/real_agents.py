@@ -6,6 +6,7 @@ A driver knows how to start its agent without a login, and what its tools are ca
 """
 
 import importlib.util
+import json
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -62,6 +63,10 @@ class Driver(Protocol):
 
 
 class ReportingDriver(Driver, Protocol):
+    def settle(self, home: Path, repository: Path) -> None:
+        """Answers what its own interface asks whoever opens it for the first time."""
+        ...
+
     def report(self, **arguments: Any) -> Call:
         """With the tool that Holdfast gives it."""
         ...
@@ -97,6 +102,16 @@ class ClaudeDriver(NamedTuple):
     def shell(self, command: str) -> Call:
         return Call("Bash", {"command": command})
 
+    def settle(self, home: Path, repository: Path) -> None:
+        answers = {
+            "hasCompletedOnboarding": True,
+            "theme": "dark",
+            "customApiKeyResponses": {"approved": ["dummy"], "rejected": []},
+            "bypassPermissionsModeAccepted": True,
+            "projects": {str(repository): {"hasTrustDialogAccepted": True}},
+        }
+        (home / ".claude.json").write_text(json.dumps(answers))
+
     def report(self, **arguments: Any) -> Call:
         return Call("mcp__holdfast__report", arguments)
 
@@ -125,6 +140,10 @@ class CodexDriver(NamedTuple):
 
     def shell(self, command: str) -> Call:
         return Call("exec_command", {"cmd": command})
+
+    def settle(self, home: Path, repository: Path) -> None:
+        with (home / "codex" / "config.toml").open("a") as config:
+            config.write(f'\n[projects."{repository}"]\ntrust_level = "trusted"\n')
 
     def report(self, **arguments: Any) -> Call:
         return Call("report", arguments, namespace="mcp__holdfast")

@@ -85,15 +85,16 @@ def agent(name: str, options: Options) -> Agent:
             return Scripted(options.script)
     from holdfast.agents.command import Command
 
-    return Command(options.command, options.directory, options.environment.get("PATH"))
+    path = options.environment.get("PATH")
+    return Command(options.command, options.directory, path, options.interactive)
 
 
 def reviewer(name: str, options: Options) -> Agent | None:
     """With the rights to look and not to change, as each agent calls them."""
     if name == "none":
         return None
-    modes = {"claude": "default", "codex": "read-only"}
-    return agent(name, options._replace(permission_mode=modes.get(name, "")))
+    mode = {"claude": "default", "command": ""}.get(name, "read-only")
+    return agent(name, options._replace(permission_mode=mode))
 
 
 def gates(policy: Policy) -> Callable[[Task], tuple[Gate, ...]]:

@@ -25,6 +25,7 @@ from real_agents import (
     version,
 )
 from scratch import HOLDFAST, Cli, Repo, Result
+from typist import Typist
 
 PLAN = "# Work\n\n- [ ] One\n- [ ] Two\n- [ ] Three\n"
 TASKS = ("1.1", "1.2", "1.3")
@@ -319,6 +320,22 @@ def test_the_other_agent_reviews_its_work_and_its_findings_are_feedback(night: N
     assert "one.txt: it is half" in night.events("attempt_failed")[0]["reason"]
     assert not (night.repo.path / "two.txt").exists() and "rescued:" not in result.out
     assert night.repo.git("log", "-1", "--format=%s") == "As agreed"
+
+
+def test_in_its_own_interface_it_works_and_what_it_reports_counts(
+    night: Night, driver: ReportingDriver
+) -> None:
+    driver.settle(night.home, night.repo.path)
+    report = driver.report(done=True, summary="it is there", commit_message="By hand")
+    night.server.then(driver.write(night.repo.path / "one.txt", "whole\n"), report, Say("GOODBYE"))
+    argv = (*HOLDFAST, *night.command("--trunk", "--interactive", "--only", "1.1"))
+    with Typist(argv, night.repo.path, night.env) as typist:
+        typist.sees("GOODBYE")
+        code, shown = typist.leaves_by("\x03")
+    assert code == 0, shown
+    assert "landed as" in shown
+    assert night.repo.git("log", "-1", "--format=%s") == "By hand"
+    assert (night.repo.path / "one.txt").read_text() == "whole\n"
 
 
 claude_only = pytest.mark.parametrize("driver", [ClaudeDriver()], ids=["claude"], indirect=True)

@@ -26,6 +26,8 @@ class Options(NamedTuple):
     arguments: tuple[str, ...] = ()
     max_turns: int = 0
     """How often the model may be asked in one attempt, 0 for as often as it likes."""
+    interactive: bool = False
+    """It gets the user's terminal, with its own interface."""
     report_tool: bool = True
     """Whether an agent that can be given tools gets ours, to report its result with."""
 
@@ -56,6 +58,10 @@ class Invocation(NamedTuple):
     """Variables of the runner's own that it must not see."""
     session: str = ""
     """The name of the conversation, where it is known before the start."""
+    terminal: bool = False
+    """It has an interface of its own and gets the user's terminal; nothing of it can be heard."""
+    report_file: str = ""
+    """Where its report will be, should it make one while it has the terminal."""
 
 
 class OutcomeKind(StrEnum):

@@ -5,6 +5,7 @@ import os
 
 from holdfast.agents.base import Assignment, Invocation, Listener, Options
 from holdfast.agents.claude_stream import REPORT_TOOL, ClaudeListener
+from holdfast.agents.interactive import opening, report_file
 from holdfast.agents.plain import task_environment
 from holdfast.agents.program import require_mode, require_program
 from holdfast.agents.report import SERVER, TOOL, server_command
@@ -39,30 +40,48 @@ class Claude:
             )
 
     def invocation(self, assignment: Assignment) -> Invocation:
-        argv = ["claude", "-p", "--output-format", "stream-json", "--verbose", *self._report_tool()]
-        argv += ["--permission-mode", self._mode]
-        if self._options.model:
-            argv += ["--model", self._options.model]
+        return self._in_terminal(assignment) if self._options.interactive else self._unattended(assignment)
+
+    def _unattended(self, assignment: Assignment) -> Invocation:
+        argv = ["claude", "-p", "--output-format", "stream-json", "--verbose"]
         if self._options.max_turns:
             argv += ["--max-turns", str(self._options.max_turns)]
-        if assignment.resume:
-            argv += ["--resume", assignment.resume]
-        elif assignment.session:
-            argv += ["--session-id", assignment.session]
         return Invocation(
-            (*argv, *self._options.arguments),
+            (*argv, *self._choices(assignment, "")),
             task_environment(assignment),
             assignment.prompt_file,
             without=(NESTED,),
             session=assignment.resume or assignment.session,
         )
 
-    def _report_tool(self) -> list[str]:
+    def _in_terminal(self, assignment: Assignment) -> Invocation:
+        report = report_file(assignment) if self.report_tool else ""
+        return Invocation(
+            ("claude", *self._choices(assignment, report), "--", opening(assignment)),
+            task_environment(assignment),
+            "",
+            without=(NESTED,),
+            session=assignment.resume or assignment.session,
+            terminal=True,
+            report_file=report,
+        )
+
+    def _choices(self, assignment: Assignment, report: str) -> list[str]:
+        chosen = [*self._report_tool(report), "--permission-mode", self._mode]
+        if self._options.model:
+            chosen += ["--model", self._options.model]
+        if assignment.resume:
+            chosen += ["--resume", assignment.resume]
+        elif assignment.session:
+            chosen += ["--session-id", assignment.session]
+        return [*chosen, *self._options.arguments]
+
+    def _report_tool(self, report: str) -> list[str]:
         """Beside the user's own servers and rules, which stay. Neither may come last: both take all the
         words that follow."""
         if not self.report_tool:
             return []
-        program, *arguments = server_command()
+        program, *arguments = server_command(report)
         servers = {SERVER: {"type": "stdio", "command": program, "args": arguments}}
         return ["--mcp-config", json.dumps({"mcpServers": servers}), "--allowedTools", REPORT_TOOL]
 

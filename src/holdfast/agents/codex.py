@@ -4,6 +4,7 @@ import json
 
 from holdfast.agents.base import Assignment, Invocation, Listener, Options
 from holdfast.agents.codex_stream import CodexListener
+from holdfast.agents.interactive import opening, report_file
 from holdfast.agents.plain import task_environment
 from holdfast.agents.program import require_mode, require_program
 from holdfast.agents.report import SERVER, TOOL, server_command
@@ -28,22 +29,44 @@ class Codex:
         require_program(self.name, self._options.environment, INSTALL)
 
     def invocation(self, assignment: Assignment) -> Invocation:
-        # As settings and not as flags: `exec resume` has no --sandbox.
-        argv = ["codex", "exec", *(("resume",) if assignment.resume else ()), "--json"]
-        argv += ["-c", f'sandbox_mode="{self._mode}"', "-c", 'approval_policy="never"']
-        argv += self._report_tool()
-        if self._options.model:
-            argv += ["--model", self._options.model]
-        argv += [*self._options.arguments, *((assignment.resume,) if assignment.resume else ()), "-"]
+        return self._in_terminal(assignment) if self._options.interactive else self._unattended(assignment)
+
+    def _unattended(self, assignment: Assignment) -> Invocation:
+        resumed = ("resume",) if assignment.resume else ()
+        argv = ["codex", "exec", *resumed, "--json", *self._choices("never", "")]
+        argv += [*((assignment.resume,) if assignment.resume else ()), "-"]
         return Invocation(
             tuple(argv), task_environment(assignment), assignment.prompt_file, session=assignment.resume
         )
 
-    def _report_tool(self) -> list[str]:
+    def _in_terminal(self, assignment: Assignment) -> Invocation:
+        """There is somebody to be asked."""
+        report = report_file(assignment) if self.report_tool else ""
+        resumed = ("resume",) if assignment.resume else ()
+        argv = ["codex", *resumed, *self._choices("on-request", report), "--"]
+        argv += [*((assignment.resume,) if assignment.resume else ()), opening(assignment)]
+        return Invocation(
+            tuple(argv),
+            task_environment(assignment),
+            "",
+            session=assignment.resume,
+            terminal=True,
+            report_file=report,
+        )
+
+    def _choices(self, approval: str, report: str) -> list[str]:
+        # As settings and not as flags: `exec resume` has no --sandbox.
+        chosen = ["-c", f'sandbox_mode="{self._mode}"', "-c", f'approval_policy="{approval}"']
+        chosen += self._report_tool(report)
+        if self._options.model:
+            chosen += ["--model", self._options.model]
+        return [*chosen, *self._options.arguments]
+
+    def _report_tool(self, report: str) -> list[str]:
         """Beside the servers in the user's own configuration."""
         if not self.report_tool:
             return []
-        program, *arguments = map(json.dumps, server_command())
+        program, *arguments = map(json.dumps, server_command(report))
         words = f"[{', '.join(arguments)}]"
         return ["-c", f"mcp_servers.{SERVER}.command={program}", "-c", f"mcp_servers.{SERVER}.args={words}"]
 

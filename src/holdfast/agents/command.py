@@ -19,12 +19,15 @@ class Command:
     name = "command"
     report_tool = ""
 
-    def __init__(self, command_line: str, directory: str = ".", path: str | None = None) -> None:
+    def __init__(
+        self, command_line: str, directory: str = ".", path: str | None = None, interactive: bool = False
+    ) -> None:
         """`directory` is where a relative program path will be looked up: the workspace, once known.
         `path` is the PATH it will be started with, None for ours."""
         self._command_line = command_line
         self._directory = directory
         self._path = path
+        self._interactive = interactive
 
     def require(self) -> None:
         words = self._command_line.split()
@@ -35,7 +38,8 @@ class Command:
 
     def invocation(self, assignment: Assignment) -> Invocation:
         argv = ("/bin/sh", "-c", self._command_line)
-        return Invocation(argv, task_environment(assignment), assignment.prompt_file)
+        stdin = "" if self._interactive else assignment.prompt_file
+        return Invocation(argv, task_environment(assignment), stdin, terminal=self._interactive)
 
     def listener(self, before: Spent = NOTHING) -> Listener:
         return PlainListener()

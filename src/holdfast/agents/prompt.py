@@ -59,6 +59,8 @@ class PromptFacts(NamedTuple):
     """What holds for every task of the plan."""
     report_tool: str = ""
     """The tool to report the result with, "" for none."""
+    interactive: bool = False
+    """Somebody sits at the terminal with it."""
     diff: str = ""
     """What is to be reviewed."""
 

@@ -54,9 +54,11 @@ class Word(NamedTuple):
         return self.claim.text if self.claim and not self.claim.succeeded else ""
 
 
-def server_command() -> tuple[str, ...]:
-    """Starts the server, also in an empty environment and in a workspace with modules of the same names."""
-    return (sys.executable, "-I", "-S", os.path.abspath(report_server.__file__))
+def server_command(file: str = "") -> tuple[str, ...]:
+    """Starts the server, also in an empty environment and in a workspace with modules of the same names.
+    `file` is where it is to leave the last report, "" for nowhere."""
+    script = os.path.abspath(report_server.__file__)
+    return (sys.executable, "-I", "-S", script, *((file,) if file else ()))
 
 
 def read_report(arguments: wire.Object) -> Report | None:

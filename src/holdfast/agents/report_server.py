@@ -1,13 +1,15 @@
 """A tool with which an agent reports how its task ended: an MCP server on standard input and output.
 
-    python -I -S report_server.py
+    python -I -S report_server.py [FILE]
 
 Started by the agent and part of its process tree, stdlib only, because some agents start it with an empty
-environment. It keeps nothing: what counts is the call as the agent's own events show it. An answer tells the
-model that it was heard, or what is missing.
+environment. It keeps nothing: what counts is the call as the agent's own events show it. Only where the agent
+speaks to a person, and no events are to be had, the last report is left in FILE. An answer tells the model
+that it was heard, or what is missing.
 """
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -100,8 +102,17 @@ def _heard(parameters: dict[str, Any]) -> dict[str, Any]:
     wrong = missing(given if isinstance(given, dict) else {})
     if parameters.get("name") != TOOL:
         wrong = f"there is no tool {parameters.get('name')}"
+    if not wrong and len(sys.argv) > 1:
+        _leave(sys.argv[1], given)
     text = f"Not taken: {wrong}. Call it again." if wrong else "Taken. End now."
     return {"content": [{"type": "text", "text": text}], "isError": bool(wrong)}
+
+
+def _leave(path: str, report: object) -> None:
+    """Whole or not at all."""
+    with open(f"{path}.new", "w", encoding="utf-8") as f:
+        json.dump(report, f)
+    os.replace(f"{path}.new", path)
 
 
 def missing(given: dict[str, Any]) -> str:

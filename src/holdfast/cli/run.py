@@ -29,9 +29,12 @@ from holdfast.model.state import State
 from holdfast.registry import gates
 from holdfast.system import clock
 from holdfast.system.git import Git
+from holdfast.system.terminal import has_terminal
 from holdfast.views.base import View, can_redraw
 from holdfast.views.lines import LinesView
 from holdfast.workspaces.base import Workspace
+
+WITH_INTERFACE = ("claude", "codex", "command")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +83,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     who.add_argument("--agent-args", metavar="WORDS", help="more arguments for the agent")
     who.add_argument("--script", metavar="FILE", help="what the scripted agent plays")
     who.add_argument(
-        "--non-interactive", action="store_true", help="let the agent work without questions (always so)"
+        "--interactive", action="store_const", const=True, help="the agent's own interface, in this terminal"
+    )
+    who.add_argument(
+        "--non-interactive",
+        dest="interactive",
+        action="store_const",
+        const=False,
+        help="the agent works without questions (the default)",
     )
     who.add_argument("--extra-prompt", metavar="TEXT", help="added to every prompt")
     how = parser.add_argument_group("how")
@@ -91,7 +101,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--review-agent",
         metavar="NAME",
-        help="who reads the work before a commit: none, claude, codex or command",
+        help="who reads the work before a commit (none)",
     )
     how.add_argument(
         "--review-cmd", metavar="CMD", help="any program as the reviewer: the prompt on its stdin"
@@ -152,7 +162,7 @@ def execute(args: argparse.Namespace) -> int:
             tools.reviewer.require()
     _require_identity(git)
     opening = opening_words(where.seen, place, document.plan, auto_continue=args.auto_continue)
-    with open_site(where, place, config, lambda: _view(args, document.plan)) as (site, history):
+    with open_site(where, place, config, lambda: _view(args, document.plan, config)) as (site, history):
         return _run(site, history, where, document.plan, config, opening)
 
 
@@ -295,8 +305,23 @@ def _require_agent(config: Config) -> None:
             fix="name one: holdfast run PLAN --agent claude (or codex, or any program: --agent-cmd CMD)\n"
             "or set agent in holdfast.toml (holdfast init writes one)",
         )
+    if config.policy.interactive:
+        _require_terminal(config)
     if config.review_agent == "command" and not config.review_command:
         raise UsageError("no program is named for the reviewer", fix="name it: --review-cmd CMD")
+
+
+def _require_terminal(config: Config) -> None:
+    if config.agent not in WITH_INTERFACE:
+        raise UsageError(
+            f"the agent {config.agent} has no interface of its own",
+            fix=f"name one that has: --agent {' or '.join(WITH_INTERFACE)}, or leave out --interactive",
+        )
+    if not has_terminal():
+        raise UsageError(
+            "--interactive needs a terminal, in its foreground and not in a pipe",
+            fix="run it there, or let the agent work alone: --non-interactive",
+        )
 
 
 def _require_identity(git: Git) -> None:
@@ -308,8 +333,9 @@ def _require_identity(git: Git) -> None:
         )
 
 
-def _view(args: argparse.Namespace, plan: Plan) -> View:
-    plain = args.json or args.quiet or "CI" in os.environ
+def _view(args: argparse.Namespace, plan: Plan, config: Config) -> View:
+    """An agent with an interface of its own must not be drawn over."""
+    plain = args.json or args.quiet or "CI" in os.environ or config.policy.interactive
     if plain or not can_redraw(sys.stdout, os.environ.get("TERM", "")):
         return _plain_view(args)
     from holdfast.views.live import LiveView

@@ -95,6 +95,7 @@ def agent_options(config: Config, environ: Mapping[str, str], directory: str) ->
         permission_mode=config.permission_mode,
         arguments=config.agent_args,
         max_turns=config.max_turns,
+        interactive=config.policy.interactive,
         report_tool=config.report_tool,
     )
 

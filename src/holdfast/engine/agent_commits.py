@@ -48,7 +48,7 @@ def _judge(site: Site, flight: Flight, this: Try, outcome: Outcome) -> Sealed | 
         return Failure(
             made, f"You ended with success, but {made}. Your changes are in the tree, uncommitted."
         )
-    if not outcome.success_note:
+    if not outcome.success_note and not site.policy.interactive:
         return Failure("the agent ended without a <SUCCESS> tag", "End with the <SUCCESS> tag.", final=True)
     try:
         hear_criteria(site, this, outcome)

@@ -4,6 +4,7 @@ import os
 from typing import NamedTuple
 
 from holdfast.agents.base import Assignment, Ending, Invocation, Listener, Outcome, OutcomeKind
+from holdfast.agents.interactive import InteractiveListener
 from holdfast.agents.prompt import TASK, TASK_WITH_COMMIT, PromptFacts, render_prompt
 from holdfast.engine.flight import Flight
 from holdfast.engine.observe import AGENT_ACTION
@@ -24,6 +25,8 @@ from holdfast.model.state import Conversation
 from holdfast.system import clock, faults, objects
 from holdfast.system.leftovers import TOKEN_VARIABLE
 from holdfast.system.process import Ended, Limits, Program, Unstartable, supervise
+
+IN_TERMINAL = "the terminal is the agent's; leave it when the task is done, and the work is checked"
 
 
 class Patience(NamedTuple):
@@ -64,11 +67,14 @@ def run_agent(site: Site, flight: Flight, this: Try, template: str = "") -> Outc
     path = os.path.join(site.workspace.state, log)
     facts, template = prompt_facts(site, this), template or _template(site)
     invocation = invocation_of(site, this, facts, template, f"{path}.prompt.md", site.git.root)
-    listener = site.tools.agent.listener(this.conversation.spent)
+    listener = _listener(site, this, invocation)
     site.record(AttemptStarted(this.task.id, this.task.title, this.number, this.of, flight.base, log))
     if invocation.session:
         site.record(AgentSession(this.task.id, this.number, invocation.session))
     limits = Limits(site.policy.task_timeout, site.policy.idle_timeout)
+    if invocation.terminal:
+        site.record(Noticed(IN_TERMINAL, this.task.id))
+        limits = Limits(timeout=float("inf"))
     faults.point("agent.before")
     with _output(site, this, path, listener, invocation.session) as output:
         ended = supervised(site, flight, invocation, site.git.root, limits, output)
@@ -78,11 +84,19 @@ def run_agent(site: Site, flight: Flight, this: Try, template: str = "") -> Outc
     return outcome
 
 
+def _listener(site: Site, this: Try, invocation: Invocation) -> Listener:
+    if invocation.terminal:
+        return InteractiveListener(invocation.report_file)
+    return site.tools.agent.listener(this.conversation.spent)
+
+
 def supervised(
     site: Site, flight: Flight, invocation: Invocation, directory: str, limits: Limits, output: Output
 ) -> Ended:
     environment = _environment(site, flight, invocation)
-    program = Program(invocation.argv, directory, environment, invocation.stdin, site.lock)
+    program = Program(
+        invocation.argv, directory, environment, invocation.stdin, site.lock, invocation.terminal
+    )
     try:
         with objects.made_durable(site.git.common_dir):
             return supervise(program, limits, site.stops, output.heard)
@@ -168,6 +182,7 @@ def prompt_facts(site: Site, this: Try) -> PromptFacts:
         extra=site.policy.extra_prompt,
         preamble=plan.preamble,
         report_tool=site.tools.agent.report_tool,
+        interactive=site.policy.interactive,
     )
 
 

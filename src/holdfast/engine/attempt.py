@@ -257,4 +257,5 @@ def _inspect(site: Site, changes: tuple[Change, ...], outcome: Outcome) -> None:
             "the agent changed no file",
             "No file was changed. If the task really needs no change, end with "
             "<SUCCESS>no change needed: and why</SUCCESS>.",
+            final=site.policy.interactive,  # whoever left without a change does not want to be asked again
         )

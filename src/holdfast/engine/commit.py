@@ -69,10 +69,11 @@ class Sealed(NamedTuple):
 class Rejected(Exception):
     """The agent can do something about it: `feedback` goes into its next prompt."""
 
-    def __init__(self, reason: str, feedback: str) -> None:
+    def __init__(self, reason: str, feedback: str, *, final: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.feedback = feedback
+        self.final = final
 
 
 def prepare_index(site: Site, base: str) -> None:

@@ -43,7 +43,7 @@ def agent_failed(outcome: Outcome) -> Failure:
 
 
 def work_refused(rejected: Rejected, outcome: Outcome) -> Failure:
-    return Failure(rejected.reason, _paragraphs(rejected.feedback, outcome.feedback))
+    return Failure(rejected.reason, _paragraphs(rejected.feedback, outcome.feedback), rejected.final)
 
 
 def _paragraphs(*texts: str) -> str:

@@ -49,6 +49,8 @@ class Policy(NamedTuple):
     commits: Commits = Commits.EXECUTOR
     on_interrupt: OnInterrupt = OnInterrupt.RESUME
     on_failure: OnFailure = OnFailure.STOP
+    interactive: bool = False
+    """The agent gets the user's terminal, with its own interface."""
     max_attempts: int = 3
     stop_when_stuck: int = 3
     """Attempts in a row that fail alike and leave the same files, before the task is given up; 0: never."""

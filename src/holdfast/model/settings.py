@@ -49,6 +49,8 @@ def _policy(key: str, env: str, flag: str, kind: Kind, field: str, help: str, **
     return Setting(key, env, flag, kind, getattr(_DEFAULTS, field), help, field, **more)
 
 
+_WITH_A_MODEL = ("claude", "codex", "gemini", "opencode", "goose", "qwen", "copilot")
+
 SETTINGS: tuple[Setting, ...] = (
     Setting(
         "agent",
@@ -57,7 +59,7 @@ SETTINGS: tuple[Setting, ...] = (
         Kind.CHOICE,
         "command",
         "Which agent does the work: one known by name, any program (`agent_cmd`), or a `script`.",
-        choices=("claude", "codex", "gemini", "opencode", "goose", "qwen", "copilot", "command", "scripted"),
+        choices=(*_WITH_A_MODEL, "command", "scripted"),
         prefix="acp:",
     ),
     Setting(
@@ -86,6 +88,14 @@ SETTINGS: tuple[Setting, ...] = (
         "",
         "What an agent known by name may do unasked, in its own words; without it edits below the workspace.",
         example="bypassPermissions",
+    ),
+    _policy(
+        "interactive",
+        "HOLDFAST_INTERACTIVE",
+        "--interactive",
+        Kind.SWITCH,
+        "interactive",
+        "The agent gets your terminal, with its own interface; its work is checked when you leave it.",
     ),
     Setting(
         "max_turns",
@@ -297,7 +307,8 @@ SETTINGS: tuple[Setting, ...] = (
         Kind.CHOICE,
         "none",
         "Which agent reads the work before it is committed. What it finds is feedback for the next attempt.",
-        choices=("none", "claude", "codex", "command"),
+        choices=("none", *_WITH_A_MODEL, "command"),
+        prefix="acp:",
     ),
     Setting(
         "review.command",
@@ -314,7 +325,7 @@ SETTINGS: tuple[Setting, ...] = (
         "",
         Kind.TEXT,
         "",
-        "The model that claude or codex is to use as the reviewer; without it they use their own choice.",
+        "The model that the reviewer is to use; without it the agent uses its own choice.",
         example="opus",
     ),
     _policy(

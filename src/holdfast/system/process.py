@@ -13,10 +13,13 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from holdfast.errors import HoldfastError
+from holdfast.system.terminal import Terminal
 
 CHUNK = 1 << 16
 PIPE_SIZE = 1 << 20
 F_SETPIPE_SZ = 1031
+SUSPENDED = b"stopped\n"
+"""What the supervisor says when its program, which has our terminal, was suspended."""
 
 
 class Completed(NamedTuple):
@@ -128,6 +131,8 @@ class Program(NamedTuple):
     """A file to read from; "" means /dev/null."""
     lock: int = -1
     """The repository lock, held on to by the supervisor (not by the program) until the tree is dead."""
+    terminal: bool = False
+    """It gets our terminal, in the foreground, instead of `stdin` and of being heard."""
 
 
 class Limits(NamedTuple):
@@ -202,31 +207,37 @@ class _Supervised:
         control_end, self._control = os.pipe()
         self._status, status_end = os.pipe()
         inherited = [control_end, status_end] + ([program.lock] if program.lock >= 0 else [])
-        argv = [sys.executable, "-I", "-S", supervisor, str(control_end), str(status_end), *program.argv]
+        self._terminal = Terminal() if program.terminal else None
+        inherited += [self._terminal.fd] if self._terminal else []
+        numbers = (control_end, status_end, self._terminal.fd if self._terminal else -1)
+        argv = [sys.executable, "-I", "-S", supervisor, *map(str, numbers), *program.argv]
         self._name = program.argv[0]
         self._began = time.monotonic()
+        output = None if program.terminal else subprocess.PIPE
         try:
             with open(program.stdin or os.devnull, "rb") as stdin:
                 self._process = subprocess.Popen(
                     argv,
                     cwd=program.cwd,
                     env=dict(program.environment),
-                    stdin=stdin,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
+                    stdin=None if program.terminal else stdin,
+                    stdout=output,
+                    stderr=output,
                     pass_fds=inherited,
-                    start_new_session=True,
+                    start_new_session=not program.terminal,
                     bufsize=0,
                 )
         except OSError:
             os.close(self._control)
             os.close(self._status)
+            if self._terminal:
+                self._terminal.take_back()
             raise
         finally:
             os.close(control_end)
             os.close(status_end)
-        assert self._process.stdout and self._process.stderr
-        self._outputs = {self._process.stdout.fileno(): 1, self._process.stderr.fileno(): 2}
+        streams = ((self._process.stdout, 1), (self._process.stderr, 2))
+        self._outputs = {stream.fileno(): number for stream, number in streams if stream}
         for fd in self._outputs:
             _enlarge_pipe(fd)
 
@@ -260,7 +271,10 @@ class _Supervised:
                     if fd == self._status and not report:
                         self._bury_supervisor()
                 elif fd == self._status:
-                    report += chunk
+                    report += chunk.replace(SUSPENDED, b"")
+                    if SUSPENDED in chunk and self._terminal:
+                        self._terminal.suspend_us()
+                        self._order(b"c")
                 else:
                     last_heard = time.monotonic()
                     heard(self._outputs[fd], chunk)
@@ -318,6 +332,8 @@ class _Supervised:
             if stream:
                 stream.close()
         self._process.wait()
+        if self._terminal:
+            self._terminal.take_back()
 
 
 class Child:

@@ -1,6 +1,6 @@
 """Runs one program and answers for its whole process tree. Started as a script of its own, stdlib only.
 
-    supervisor.py CONTROL_FD STATUS_FD PROGRAM [ARGUMENT…]
+    supervisor.py CONTROL_FD STATUS_FD TERMINAL_FD PROGRAM [ARGUMENT…]
 
 The runner holds the other end of CONTROL_FD. `t` asks for a polite end (SIGTERM, then SIGKILL when the
 grace period that follows in seconds, ended by a newline, is over); `k`, or the end of file that the
@@ -10,6 +10,10 @@ descendant, also one that called setsid or forked twice, becomes its child when 
 to STATUS_FD: `exit CODE LEFTOVERS` or `signal NUMBER LEFTOVERS`.
 
 Elsewhere the process group is killed and the runner sweeps by token.
+
+TERMINAL_FD is -1, or the terminal that the program is to have: it then stays in the runner's session, in a
+process group of its own in the foreground, so that Ctrl-C reaches it alone. When it is suspended, `stopped`
+is written to STATUS_FD; `c` gives it the terminal again and lets it go on.
 """
 
 import os
@@ -18,23 +22,39 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PROOF_DEADLINE = 30.0
+# The last three stop a process that is not in the foreground of its terminal, which we never are.
+IGNORED = (
+    *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE),
+    *(signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU),
+)
+
+
+class _Line(NamedTuple):
+    """What connects us with the runner, and with the terminal (-1 for none)."""
+
+    control: int
+    status: int
+    terminal: int
 
 
 def main() -> None:
-    control, status = int(sys.argv[1]), int(sys.argv[2])
+    control, status, terminal = (int(number) for number in sys.argv[1:4])
     _keep_from_children()
-    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
+    for name in IGNORED:
         signal.signal(name, signal.SIG_IGN)
+    if terminal >= 0:
+        os.setpgid(0, 0)  # what kills the runner's whole group must leave us to do our duty
     prctl = _prctl()
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     wake = _wake_on_child()
-    child = _start(sys.argv[3:], prctl, status)
+    child = _start(sys.argv[4:], prctl, status, terminal)
     _let_go_of_output()
-    ended = _watch(child, control, wake)
+    ended = _watch(child, _Line(control, status, terminal), wake)
     leftovers = len(kill_tree() - set(ended))
     _say(status, f"{_describe(ended[child])} {leftovers}\n")
 
@@ -66,17 +86,20 @@ def _wake_on_child() -> int:
     return reader
 
 
-def _start(argv: list[str], prctl: Callable[[int, int], int], status: int) -> int:
+def _start(argv: list[str], prctl: Callable[[int, int], int], status: int, terminal: int) -> int:
     pid = os.fork()
     if pid:
         return pid
     try:
-        os.setsid()
+        if terminal < 0:
+            os.setsid()
+        else:
+            os.setpgid(0, 0)
+            os.tcsetpgrp(terminal, os.getpid())
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
+        for number in (*IGNORED, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.execvp(argv[0], argv)
     except OSError as error:
         _say(status, f"unstartable {error.errno}\n")
@@ -90,26 +113,40 @@ def _let_go_of_output() -> None:
         os.dup2(null, fd)
 
 
-def _watch(child: int, control: int, wake: int) -> dict[int, int]:
+def _watch(child: int, line: _Line, wake: int) -> dict[int, int]:
     """Until the program ends by itself, or has to be ended. Returns wait statuses by pid."""
     ended: dict[int, int] = {}
     kill_at: float | None = None
     while child not in ended:
         wait = None if kill_at is None else max(0.0, kill_at - time.monotonic())
-        ready = select.select([control, wake], [], [], wait)[0]
+        ready = select.select([line.control, wake], [], [], wait)[0]
         if wake in ready:
             os.read(wake, 512)
-        if control in ready:
-            order = os.read(control, 64)
+        if line.control in ready:
+            order = os.read(line.control, 64)
             if not order or b"k" in order:
                 return ended | _end_now(child)
-            if kill_at is None:
-                _signal_all(signal.SIGTERM)
-            kill_at = time.monotonic() + float(order.strip().rpartition(b"t")[2])
+            if b"c" in order:
+                _go_on(child, line.terminal)
+            if b"t" in order:
+                if kill_at is None:
+                    _signal_all(signal.SIGTERM)
+                kill_at = time.monotonic() + float(order.rpartition(b"t")[2].split()[0])
         if kill_at is not None and time.monotonic() >= kill_at:
             return ended | _end_now(child)
-        ended |= _reap()
+        found = _reap(os.WUNTRACED if line.terminal >= 0 else 0)
+        if child in found and os.WIFSTOPPED(found[child]):
+            _say(line.status, "stopped\n")
+        ended |= {pid: status for pid, status in found.items() if not os.WIFSTOPPED(status)}
     return ended
+
+
+def _go_on(child: int, terminal: int) -> None:
+    try:
+        os.tcsetpgrp(terminal, child)
+        os.killpg(child, signal.SIGCONT)
+    except OSError:
+        return  # it has ended meanwhile, or the terminal has gone
 
 
 def _end_now(child: int) -> dict[int, int]:
@@ -117,11 +154,11 @@ def _end_now(child: int) -> dict[int, int]:
     return {child: os.waitpid(child, 0)[1]}
 
 
-def _reap() -> dict[int, int]:
+def _reap(options: int) -> dict[int, int]:
     found: dict[int, int] = {}
     while True:
         try:
-            pid, status = os.waitpid(-1, os.WNOHANG)
+            pid, status = os.waitpid(-1, os.WNOHANG | options)
         except ChildProcessError:
             return found
         if pid == 0:
