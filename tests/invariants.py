@@ -41,6 +41,8 @@ class Expectation(NamedTuple):
     """What `belongings` said before the run, where that matters."""
     trailer: str = "Holdfast-Task"
     """What tells whose commit one is."""
+    also: str = ""
+    """What a task's commit may hold beside its usual files, as a regular expression."""
 
 
 def broken_invariants(repo: Repo, expected: Expectation) -> list[str]:
@@ -49,7 +51,7 @@ def broken_invariants(repo: Repo, expected: Expectation) -> list[str]:
     owners = [trailer(repo, commit, expected.trailer) for commit in commits]
     problems = _one_commit_each(owners, expected)
     for commit, task in zip(commits, owners, strict=True):
-        problems += _commit_holds_its_task_alone(repo, commit, task, expected.plan)
+        problems += _commit_holds_its_task_alone(repo, commit, task, expected)
     problems += _nothing_lost(repo, expected.ledger)
     problems += _nothing_done_again(dict(zip(owners, commits, strict=True)), commits, expected.ledger)
     problems += agents_overlapped(expected.ledger)
@@ -80,7 +82,8 @@ def belongings(repo: Repo, branch: str) -> dict[str, object]:
     logs = {
         str(p.relative_to(git_dir)): p.read_bytes() for p in (git_dir / "logs/refs").rglob("*") if p.is_file()
     }
-    kept = [git_dir / "config", *sorted((git_dir / "hooks").glob("*")), *sorted((git_dir / "info").glob("*"))]
+    info = [git_dir / "info" / name for name in ("attributes", "exclude", "grafts", "sparse-checkout")]
+    kept = [git_dir / "config", *info, *sorted((git_dir / "hooks").glob("*"))]
     ignored = repo.git("ls-files", "--others", "--ignored", "--exclude-standard").split()
     return {
         "head": (git_dir / "HEAD").read_text(),
@@ -122,10 +125,10 @@ def _one_commit_each(owners: list[str], expected: Expectation) -> list[str]:
     return [f"I1: commits for tasks {owners}, expected {list(expected.tasks)}"]
 
 
-def _commit_holds_its_task_alone(repo: Repo, commit: str, task: str, plan: str) -> list[str]:
-    changed = set(repo.git("diff-tree", "--no-commit-id", "--name-only", "-r", "-z", commit).split("\0")) - {
-        ""
-    }
+def _commit_holds_its_task_alone(repo: Repo, commit: str, task: str, expected: Expectation) -> list[str]:
+    plan = expected.plan
+    names = repo.git("diff-tree", "--no-commit-id", "--name-only", "-r", "-z", commit).split("\0")
+    changed = {name for name in names if name and not (task and re.fullmatch(expected.also, name))}
     problems = []
     if changed != {plan, *(files_of(task) if task else ())}:
         problems.append(f"I2: the commit of {task or 'the plan'} changes {sorted(changed)}")
@@ -142,7 +145,7 @@ def _ticks(plan: str) -> set[int]:
 
 
 def _nothing_lost(repo: Repo, ledger: Path) -> list[str]:
-    """I3: every line an agent says it wrote is in the tree, on a branch or under rescue."""
+    """I3: every line an agent says it wrote is in the tree, on a branch, in a stash or under rescue."""
     lines = [" ".join(words) for word, *words in read_ledger(ledger) if word == "wrote"]
     kept = b"".join(data for data in tree(repo).values()) if lines else b""
     if any(f"{line}\n".encode() not in kept for line in lines):
@@ -151,9 +154,9 @@ def _nothing_lost(repo: Repo, ledger: Path) -> list[str]:
 
 
 def _all_that_is_reachable(repo: Repo) -> bytes:
-    names = repo.git(
-        "rev-list", "--objects", "--no-object-names", "--branches", "--glob=refs/holdfast/rescue"
-    )
+    stashes = repo.git("stash", "list", "--format=%H").split()
+    refs = ("--branches", "--glob=refs/holdfast/rescue", *stashes)
+    names = repo.git("rev-list", "--objects", "--no-object-names", *refs)
     return repo.git("cat-file", "--batch", input=f"{names}\n").encode("utf-8", "surrogateescape")
 
 

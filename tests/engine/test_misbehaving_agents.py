@@ -204,6 +204,51 @@ def test_moving_history_fails_the_attempt_and_puts_everything_back(
     assert_sound(repo, base)
 
 
+def test_refs_that_are_not_the_runs_are_put_back_and_what_was_made_of_them_is_kept(
+    repo: Repo, cli: Cli, base: str
+) -> None:
+    repo.write("README.md", "# Stashed\n")
+    repo.git("stash")
+    repo.git("branch", "moved")
+    repo.git("branch", "gone")
+    repo.git("tag", "v1")
+    refs = ("for-each-ref", "refs/heads/moved", "refs/heads/gone", "refs/tags", "refs/stash")
+    before = repo.git(*refs), repo.git("stash", "list")
+    deed = "git branch -q -D gone; git branch -q -f moved HEAD~1; git tag -f v1 HEAD~1; git stash clear; "
+    result = run(cli, f"{deed} {WORK}")
+    assert result.code == 0, result.out + result.err
+    assert_sound(repo, base)
+    assert (repo.git(*refs), repo.git("stash", "list")) == before
+    assert "the agent changed refs/tags/v1; put back, its version is refs/holdfast/rescue/" in result.out
+    assert "the agent changed the stash; put back" in result.out
+
+
+def test_what_somebody_else_does_to_another_branch_meanwhile_stays(repo: Repo, cli: Cli, base: str) -> None:
+    repo.git("branch", "theirs")
+    repo.git("tag", "older", "HEAD~1")
+    meanwhile = "env -u GIT_REFLOG_ACTION git fetch -q --force . older:theirs; "
+    result = run(cli, f"{meanwhile} {WORK}")
+    assert result.code == 0, result.out + result.err
+    assert repo.git("rev-parse", "theirs") != base
+
+
+def test_stashed_work_is_a_failed_attempt(repo: Repo, cli: Cli, base: str) -> None:
+    done = "echo '<SUCCESS>done</SUCCESS>'"
+    result = run(cli, f"{WORK} [ $HOLDFAST_ATTEMPT = 2 ] || git stash -q -u; {done}")
+    assert result.code == 0, result.out + result.err
+    assert "attempt 1 failed: the agent stashed its work" in result.out
+    assert_sound(repo, base)
+    assert repo.git("stash", "list") == ""
+
+
+def test_a_push_is_said(repo: Repo, cli: Cli, base: str) -> None:
+    repo.git("init", "--quiet", "--bare", "../hub.git")
+    repo.git("remote", "add", "hub", "../hub.git")
+    result = run(cli, f"{WORK} git push -q hub main", "--only", "1")
+    assert result.code == 0, result.out + result.err
+    assert "pushed to while the agent worked: refs/remotes/hub/main" in result.out
+
+
 def test_a_nested_repository_is_feedback_not_a_broken_commit(repo: Repo, cli: Cli, base: str) -> None:
     deed = "git init -q sub; cd sub; echo x > x; git add x; git commit -qm x"
     result = run(cli, f"{WORK} {deed}", "--max-attempts", "1")

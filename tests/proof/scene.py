@@ -48,11 +48,13 @@ ROLLBACK = ("--on-interrupt", "rollback")
 class Scene(NamedTuple):
     root: Path
     base: str
-    belongings: Mapping[str, object]
+    belongings: Mapping[str, object] | None
+    """None where somebody else looks after them."""
     command: tuple[str, ...]
     tasks: tuple[str, ...]
     """Whose commits there will be; "" is the plan's own."""
     trailer: str = "Holdfast-Task"
+    also: str = ""
 
     @property
     def ledger(self) -> Path:
@@ -66,7 +68,8 @@ class Scene(NamedTuple):
 
     @property
     def expected(self) -> Expectation:
-        return Expectation("plan.md", self.tasks, self.base, self.ledger, self.belongings, self.trailer)
+        told = (self.belongings, self.trailer, self.also)
+        return Expectation("plan.md", self.tasks, self.base, self.ledger, *told)
 
     def run(self, *before: str, **env: str) -> Result:
         """The command, the same every time; `before` are words to put before it."""

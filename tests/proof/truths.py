@@ -53,11 +53,17 @@ def _history(world: World) -> list[str]:
     ]
     if gone:
         return [f"I5: commit {commit[:12]} is no longer on the branch" for commit in gone]
-    commits = [_read(world, c) for c in repo.git("rev-list", "--reverse", f"{world.checked}..main").split()]
-    world.checked = repo.git("rev-parse", "main")
+    tip = _settled_tip(world)
+    commits = [_read(world, c) for c in repo.git("rev-list", "--reverse", f"{world.checked}..{tip}").split()]
+    world.checked = commits[-1].id if commits else world.checked
     others = [commit for commit in commits if commit.id not in world.users_commits]
     problems = [problem for commit in others for problem in _judged(world, commit)]
     return problems + _without_its_work(world, commits)
+
+
+def _settled_tip(world: World) -> str:
+    """While a task is in flight what is on top of its base may be the agent's own, and go again."""
+    return world.repo.git("for-each-ref", "--format=%(objectname)", "refs/holdfast/base") or "main"
 
 
 def _read(world: World, commit: str) -> Commit:

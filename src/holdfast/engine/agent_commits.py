@@ -10,17 +10,24 @@ from holdfast.agents.base import Outcome, OutcomeKind
 from holdfast.agents.prompt import COMMIT_RECOVERY
 from holdfast.engine import rescue
 from holdfast.engine.agent_run import Try, run_agent
-from holdfast.engine.attempt import put_repository_back, respect_others, verify
+from holdfast.engine.attempt import (
+    inspect_changes,
+    put_plan_back,
+    put_repository_back,
+    respect_others,
+    verify,
+)
 from holdfast.engine.begin import begin, rest
-from holdfast.engine.commit import Rejected, Sealed, Staged
+from holdfast.engine.commit import Rejected, Sealed, Staged, prepare_index
 from holdfast.engine.criteria import hear_criteria
 from holdfast.engine.flight import Flight
 from holdfast.engine.land import drop_helpers
+from holdfast.engine.marks import only_marked
 from holdfast.engine.observe import Sight, plan_at_tip
 from holdfast.engine.review import review
 from holdfast.engine.site import Site
 from holdfast.engine.verdict import Failure, Postponed, not_finished, stop_if_hopeless, work_refused
-from holdfast.errors import AgentUnavailable, Interrupted, TaskFailure
+from holdfast.errors import AgentUnavailable, Interrupted, PlanError, TaskFailure
 from holdfast.model.events import Noticed, Rescued, TaskLanded
 from holdfast.model.plan import Document, Status, Task
 from holdfast.system import files
@@ -31,12 +38,16 @@ ASKED = 2
 
 def attempt_with_agents_commit(site: Site, flight: Flight, this: Try) -> Sealed | Failure | Postponed:
     outcome = run_agent(site, flight, this)
-    respect_others(site, flight)
+    stashed = respect_others(site, flight)
     stop_if_hopeless(site, outcome, "while the agent worked")
-    result = _judge(site, flight, this, outcome)
+    result = stashed or _judge(site, flight, this, outcome)
     if isinstance(result, Sealed):
         return result
-    return put_repository_back(site, flight) or result
+    strayed = put_repository_back(site, flight)
+    if not strayed and not only_marked(site, this.plan, this.task.key):
+        prepare_index(site, flight.base)
+        put_plan_back(site, flight)  # the next attempt is to find the plan that it is asked to mark
+    return strayed or result
 
 
 def _judge(site: Site, flight: Flight, this: Try, outcome: Outcome) -> Sealed | Failure | Postponed:
@@ -51,6 +62,7 @@ def _judge(site: Site, flight: Flight, this: Try, outcome: Outcome) -> Sealed | 
     if not outcome.success_note and not site.policy.interactive:
         return Failure("the agent ended without a <SUCCESS> tag", "End with the <SUCCESS> tag.", final=True)
     try:
+        inspect_changes(site, made.changes, outcome)
         hear_criteria(site, this, outcome)
         verify(site, flight, this)
         reviewed = review(site, flight, this)
@@ -73,7 +85,10 @@ def agents_commit(site: Site, flight: Flight, before: Document, task: Task) -> S
         return "no commit was made"
     if git.resolve(f"{tip}^") != flight.base or git.resolve(f"{tip}^2"):
         return "exactly one commit on top of where the task began was asked for"
-    after = plan_at_tip(site, tip)
+    try:
+        after = plan_at_tip(site, tip)
+    except PlanError:
+        return "the commit makes the plan one that cannot be read"
     wrong = _wrong_marks(before, after, task)
     if wrong:
         return wrong

@@ -12,6 +12,7 @@ from holdfast.engine.hooks import HookRun
 from holdfast.engine.landed import completion, last_landed
 from holdfast.engine.message import task_trailers
 from holdfast.engine.observe import moved_by_agent_alone
+from holdfast.engine.other_refs import pushed_since, put_others_back
 from holdfast.engine.review import review
 from holdfast.engine.site import Site, stopped
 from holdfast.engine.source import in_tree, kept_files
@@ -28,6 +29,10 @@ GITLINK = "160000"
 STRAYED = (
     "The branch was reset, rebased, amended or deleted, so the work no longer stood on the commit it began "
     "with; the tree was put back to that commit. Do not use git to change history."
+)
+STASHED = (
+    "You put changes on the stash, so they were not in the tree when you ended. The stash is as it was; make "
+    "your changes again, and do not use git stash."
 )
 FOUND_FINISHED = Outcome(OutcomeKind.FINISHED, "", "", "found finished", "")
 
@@ -70,11 +75,11 @@ def attempt_without_commit(site: Site, flight: Flight, this: Try) -> Failure | P
 
 
 def put_back(site: Site, flight: Flight, at_base: Document) -> Failure | None:
-    respect_others(site, flight)
+    stashed = respect_others(site, flight)
     strayed = put_repository_back(site, flight)
     if not strayed and not _plan_untouched(site, flight, at_base):
         put_plan_back(site, flight)
-    return strayed
+    return strayed or stashed
 
 
 def _plan_untouched(site: Site, flight: Flight, at_base: Document) -> bool:
@@ -89,10 +94,25 @@ def put_repository_back(site: Site, flight: Flight) -> Failure | None:
     return Failure("the agent moved the branch off its base", STRAYED) if findings.strayed else None
 
 
-def respect_others(site: Site, flight: Flight) -> None:
-    """Our records as they were, should the agent have got at them, and nobody else's commit undone."""
+def respect_others(site: Site, flight: Flight) -> Failure | None:
+    """Our records, the user's files and other refs as they were, and nobody else's commit undone."""
     _restore_state(site, flight)
+    locks, changed = guard.clear_locks(site), guard.put_files_back(site, flight)
+    if changed:
+        _look_at_contents_again(site)
+    found = put_others_back(site, flight)
+    for notice in (*locks, *changed, *found.notices, *pushed_since(site.git, flight.began)):
+        site.record(Noticed(notice, flight.task))
     _respect_commits_of_others(site, flight)
+    return Failure("the agent stashed its work", STASHED) if found.stashed else None
+
+
+def _look_at_contents_again(site: Site) -> None:
+    """What is in the index may have gone there through a filter of the agent's, and git would go by the file
+    times noted beside it. An index older than every file makes it compare contents."""
+    index = os.path.join(site.git.git_dir, "index")
+    if os.path.exists(index):
+        os.utime(index, (1, 1))
 
 
 def _respect_commits_of_others(site: Site, flight: Flight) -> None:
@@ -202,7 +222,7 @@ def _seal(site: Site, flight: Flight, this: Try, outcome: Outcome) -> Sealed:
     return seal(
         site,
         contents,
-        inspect=lambda changes: _inspect(site, changes, outcome),
+        inspect=lambda changes: inspect_changes(site, changes, outcome),
         hooked=hooked,
         verify_again=lambda: verify(site, flight, this),
     )
@@ -240,7 +260,7 @@ def naming_the_last_commit(site: Site, plan: Document, base: str) -> Document:
     return site.plan.dialect.complete(plan, completion(last, task.id, branch, site.attempts(task.id)))
 
 
-def _inspect(site: Site, changes: tuple[Change, ...], outcome: Outcome) -> None:
+def inspect_changes(site: Site, changes: tuple[Change, ...], outcome: Outcome) -> None:
     ours = kept_files(site.plan)
     work = [change for change in changes if change.path not in ours]
     nested = [c.path for c in work if c.new_mode == GITLINK and c.old_mode != GITLINK]

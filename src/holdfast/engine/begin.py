@@ -4,6 +4,7 @@ import secrets
 
 from holdfast.engine.flight import Flight, write_flight
 from holdfast.engine.guard import protected_files, put_files_back
+from holdfast.engine.other_refs import other_refs
 from holdfast.engine.pin import pin_base
 from holdfast.engine.site import Site
 from holdfast.engine.source import in_tree
@@ -27,6 +28,7 @@ def begin(site: Site, task: Task, plan: Document, base: str, attempt: int) -> Fl
         attempt=attempt,
         protected=protected_files(site.git) if attempt else {},
         ignored={path: in_tree(site.git.root, path) for path in plan.ignored},
+        others=other_refs(site.git, site.branch) if attempt else None,
         began=clock.now(),
     )
     write_flight(site.workspace.tree_state, flight)
@@ -36,12 +38,12 @@ def begin(site: Site, task: Task, plan: Document, base: str, attempt: int) -> Fl
 
 
 def rest(site: Site, flight: Flight) -> None:
-    """The agent is dead. Config and hooks are as they were, and whatever changes there from here on is the
-    user's doing, which the record must not let be undone."""
+    """The agent is dead. Config, hooks and other refs are as they were; whatever changes there from here on
+    is the user's doing, which the record must not let be undone."""
     for notice in put_files_back(site, flight):
         site.record(Noticed(notice, flight.task))
     if flight.attempt and flight.boot:
-        write_flight(site.workspace.tree_state, flight._replace(protected={}))
+        write_flight(site.workspace.tree_state, flight._replace(protected={}, others=None))
 
 
 def begin_without_commit(site: Site, task: Task) -> Flight:

@@ -10,6 +10,13 @@ from holdfast.system import files
 VERSION = 1
 
 
+class Others(NamedTuple):
+    """Refs that are not the run's, and the reflog of the stash, which is the stash."""
+
+    refs: dict[str, str]
+    stash_log: bytes | None
+
+
 class Flight(NamedTuple):
     run: str
     plan: str
@@ -25,6 +32,8 @@ class Flight(NamedTuple):
     """Files of the repository's own (config, hooks…) as they were, by path below the common directory."""
     ignored: dict[str, bytes | None] = {}  # noqa: RUF012
     """Files of the plan that git ignores, as they were, by path from the repository's root."""
+    others: Others | None = None
+    """Refs that are not the run's as they were; None once no agent can have changed them any more."""
     began: float = 0.0
     """When: whatever is older than this was not made by anything of this record."""
 
@@ -48,8 +57,12 @@ def flight_file(tree_state: str) -> str:
 
 
 def write_flight(tree_state: str, flight: Flight) -> None:
-    body = {**flight._asdict(), "protected": _packed(flight.protected), "ignored": _packed(flight.ignored)}
-    text = json.dumps({"version": VERSION, **body}, indent=1)
+    packed = {
+        "protected": _packed(flight.protected),
+        "ignored": _packed(flight.ignored),
+        "others": _packed_others(flight.others),
+    }
+    text = json.dumps({"version": VERSION, **flight._asdict(), **packed}, indent=1)
     files.write_durably(flight_file(tree_state), text.encode(), fault="flight")
 
 
@@ -86,13 +99,14 @@ def _is_newer(body: object) -> bool:
 def _parse(body: dict[str, object]) -> Flight:
     if body["version"] != VERSION:
         raise ValueError(f"version {body['version']}, expected {VERSION}")
-    others = ("attempt", "protected", "ignored", "began")
-    words = {name: _word(body[name]) for name in Flight._fields if name not in others}
+    apart = ("attempt", "protected", "ignored", "others", "began")
+    words = {name: _word(body[name]) for name in Flight._fields if name not in apart}
     attempt, began = body["attempt"], body.get("began", 0.0)
     if not isinstance(attempt, int) or not isinstance(began, float):
         raise ValueError(f"attempt is {attempt!r}, began at {began!r}")
     protected, ignored = _unpacked(body["protected"]), _unpacked(body.get("ignored", {}))
-    return Flight(**words, attempt=attempt, protected=protected, ignored=ignored, began=began)
+    others = _unpacked_others(body.get("others"))
+    return Flight(**words, attempt=attempt, protected=protected, ignored=ignored, others=others, began=began)
 
 
 def _packed(kept: dict[str, bytes | None]) -> dict[str, str | None]:
@@ -103,6 +117,19 @@ def _unpacked(packed: object) -> dict[str, bytes | None]:
     if not isinstance(packed, dict):
         raise ValueError(f"{packed!r} does not map paths to bytes")
     return {_word(p): None if data is None else base64.b64decode(_word(data)) for p, data in packed.items()}
+
+
+def _packed_others(others: Others | None) -> dict[str, object] | None:
+    return {"refs": others.refs, **_packed({"stash": others.stash_log})} if others else None
+
+
+def _unpacked_others(packed: object) -> Others | None:
+    if packed is None:
+        return None
+    if not isinstance(packed, dict) or not isinstance(packed.get("refs"), dict):
+        raise ValueError(f"{packed!r} does not name refs")
+    refs = {_word(name): _word(value) for name, value in packed["refs"].items()}
+    return Others(refs, _unpacked({"stash": packed["stash"]})["stash"])
 
 
 def _word(value: object) -> str:

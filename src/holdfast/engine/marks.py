@@ -9,7 +9,7 @@ from holdfast.engine.flight import Flight
 from holdfast.engine.land import land
 from holdfast.engine.landed import ANEW
 from holdfast.engine.message import KEY, PLAN, RUN, STATUS, TASK
-from holdfast.engine.observe import with_marks_of
+from holdfast.engine.observe import same_words, with_marks_of
 from holdfast.engine.site import Site
 from holdfast.engine.source import kept_files, plan_in_tree
 from holdfast.errors import PlanError, TaskFailure
@@ -78,6 +78,15 @@ def marks_differ(site: Site, at_tip: Document, but: str = "") -> bool:
     except PlanError:  # an agent may make anything of it
         return False
     return any(known.get(task.key, task.status) != task.status for task in tasks)
+
+
+def only_marked(site: Site, at_base: Document, key: str) -> bool:
+    """Is the plan in the tree the base's, but for what is done of one task?"""
+    try:
+        now = plan_in_tree(site.git.root, site.plan)
+    except PlanError:
+        return False
+    return same_words(site.plan.dialect, now, at_base) and not marks_differ(site, at_base, but=key)
 
 
 def _edited(site: Site, at_tip: Document) -> Document:

@@ -154,8 +154,8 @@ def moved_by_agent_alone(git: Git, flight: Flight) -> bool:
     for move in moves:
         if move.new == flight.base:
             return True
-        # `git update-ref` leaves no words at all
-        if move.action and not move.action.startswith(AGENT_ACTION):
+        # `git update-ref` leaves no words at all, and `git branch --force` heeds no variable
+        if move.action and not move.action.startswith((AGENT_ACTION, "branch: Reset to ")):
             return False
         if move.old == flight.base:
             return True
@@ -186,7 +186,7 @@ def _plan_edited(site: Site, flight: Flight | None, at_tip: Document | None, dir
         return False
     if flight is None:  # with its marks another tool may have noted when and how: that is no edit
         return _tasks_in_words(at_tip) != _tasks_in_words(in_tree)
-    return without_marks(at_tip) != without_marks(with_marks_of(site.plan.dialect, in_tree, at_tip))
+    return not same_words(site.plan.dialect, in_tree, at_tip)
 
 
 def _tasks_in_words(document: Document) -> list[tuple[str, str]]:
@@ -201,6 +201,11 @@ def with_marks_of(dialect: Dialect, document: Document, other: Document) -> Docu
         if status != task.status:
             document = dialect.mark(document, task.id, status)
     return document
+
+
+def same_words(dialect: Dialect, document: Document, other: Document) -> bool:
+    """Whatever is marked in either."""
+    return without_marks(with_marks_of(dialect, document, other)) == without_marks(other)
 
 
 def without_marks(document: Document) -> bytes:

@@ -9,10 +9,18 @@ from holdfast.engine.attempt import put_plan_back
 from holdfast.engine.begin import begin, rest
 from holdfast.engine.claims import require_agreement
 from holdfast.engine.commit import prepare_index
-from holdfast.engine.flight import Flight, set_aside_flight, write_flight
+from holdfast.engine.flight import Flight, read_flight, set_aside_flight, write_flight
 from holdfast.engine.land import drop_helpers, lying_otherwise, write_ignored_files
-from holdfast.engine.marks import commit_edit, commit_plan, commit_state, commit_words, marks_differ
+from holdfast.engine.marks import (
+    commit_edit,
+    commit_plan,
+    commit_state,
+    commit_words,
+    marks_differ,
+    only_marked,
+)
 from holdfast.engine.observe import Sight, look, plan_at_tip, same_task
+from holdfast.engine.other_refs import keep_others
 from holdfast.engine.pin import pin_base
 from holdfast.engine.recover import Action, Record, decide
 from holdfast.engine.repair_landed import finish_landed, publish_sealed
@@ -42,6 +50,7 @@ class Standing(NamedTuple):
 def recover(site: Site) -> Standing:
     """Until nothing that an earlier run left stands in the way, or somebody has to decide."""
     settle_objects(site)
+    _keep_other_refs(site)
     for _ in range(MOST_REPAIRS):
         sight = look(site)
         clear_dead_locks(site, sight)
@@ -53,6 +62,13 @@ def recover(site: Site) -> Standing:
         f"recovery does not come to an end: {action.value}",
         fix="look at `git status`, commit or set aside what is there, and run again",
     )
+
+
+def _keep_other_refs(site: Site) -> None:
+    flight = read_flight(site.workspace.tree_state)
+    if isinstance(flight, Flight) and flight.run == site.run:
+        for notice in keep_others(site, flight):
+            site.record(Recovered("an interrupted attempt", notice, flight.task))
 
 
 def clear_dead_locks(site: Site, sight: Sight) -> None:
@@ -215,16 +231,16 @@ def _tidy(site: Site, flight: Flight) -> str:
     ref = _keep(site, flight, "partial work of an interrupted attempt")
     for notice in guard.put_back(site, flight).notices:
         site.record(Noticed(notice, flight.task))
-    if site.policy.commits is Commits.EXECUTOR or _others_marked(site, flight):
+    if site.policy.commits is Commits.EXECUTOR or _plan_spoilt(site, flight):
         prepare_index(site, flight.base)
         put_plan_back(site, flight)
     return ref
 
 
-def _others_marked(site: Site, flight: Flight) -> bool:
-    """An agent that commits by itself marks its own task; with another mark its commit would not hold."""
+def _plan_spoilt(site: Site, flight: Flight) -> bool:
+    """An agent that commits by itself marks its own task; with more than that its commit would not hold."""
     before = plan_at_tip(site, flight.base, flight)
-    return before is not None and marks_differ(site, before, but=flight.key)
+    return before is not None and not only_marked(site, before, flight.key)
 
 
 def _keep(site: Site, flight: Flight, reason: str) -> str:

@@ -224,11 +224,13 @@ class Git:
 
     # -- moving refs ---------------------------------------------------------------------------------
 
-    def move_ref(self, ref: str, new: str, old: str, reason: str, *, fault: str) -> None:
-        """Compare-and-swap, durable on return. `old` is what we last saw."""
+    def move_ref(self, ref: str, new: str, old: str, reason: str, *, fault: str, log: bool = True) -> None:
+        """Compare-and-swap, durable on return. `old` is what we last saw; `log` sees to it that the ref has a
+        reflog, whatever the user's settings."""
         faults.point(f"{fault}.before")
         try:
-            self.run("update-ref", "-m", f"holdfast: {reason}", "--create-reflog", ref, new, old)
+            kept = ("--create-reflog",) if log else ()
+            self.run("update-ref", "-m", f"holdfast: {reason}", *kept, ref, new, old)
         except GitKilled:
             raise
         except GitError as error:

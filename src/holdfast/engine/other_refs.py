@@ -1,0 +1,153 @@
+"""Refs that are not the run's: other branches, tags, notes and the stash, as they were when the task began.
+
+While the run lives, what became of them happened beside the agent: they are put back, what they were moved to
+is pinned under rescue first, and a move that git's reflog shows to be somebody else's stays. After a crash
+there was time for the user's own hand too: then only what the reflog shows to be the agent's is put back, and
+what else is lost from sight is pinned.
+"""
+
+import os
+from typing import NamedTuple
+
+from holdfast.engine import rescue
+from holdfast.engine.flight import Flight, Others
+from holdfast.engine.observe import AGENT_ACTION, moved_by_agent_alone
+from holdfast.engine.site import Site
+from holdfast.errors import GitError
+from holdfast.system import files, reflog
+from holdfast.system.git import ABSENT, Git, GitKilled
+
+GUARDED = ("refs/heads", "refs/tags", "refs/notes", "refs/stash")
+STASH = "refs/stash"
+MOST_NAMED = 5
+
+
+class Found(NamedTuple):
+    notices: tuple[str, ...]
+    """What was done, in words."""
+    stashed: bool
+    """The agent put something on the stash, which is no longer in the tree."""
+
+
+def other_refs(git: Git, branch: str) -> Others:
+    """A branch that is checked out in another working tree belongs to whoever works there."""
+    listing = git.text("for-each-ref", "--format=%(objectname) %(refname) %(symref)%(worktreepath)", *GUARDED)
+    rows = (line.split(" ", 2) for line in listing.splitlines())
+    refs = {name: value for value, name, elsewhere in rows if name != branch and not elsewhere}
+    return Others(refs, files.read_if_there(_stash_log(git)))
+
+
+def put_others_back(site: Site, flight: Flight) -> Found:
+    if flight.others is None:
+        return Found((), False)
+    now = other_refs(site.git, flight.branch)
+    before = flight.others.refs
+    differing = [name for name in before if name != STASH and now.refs.get(name) != before[name]]
+    notices = [_put_back(site, flight, name, now.refs.get(name)) for name in differing]
+    stash = now.refs.get(STASH)
+    if (stash, now.stash_log) != (before.get(STASH), flight.others.stash_log):
+        notices.append(_put_stash_back(site, flight, stash))
+    made = sorted(name for name in now.refs if name not in before and name != STASH)
+    notices += _named("made while the agent worked, left as they are", made)
+    stashed = stash is not None and (now.stash_log or b"").startswith(flight.others.stash_log or b"")
+    return Found(tuple(filter(None, notices)), stashed and stash != before.get(STASH))
+
+
+def keep_others(site: Site, flight: Flight) -> list[str]:
+    """After a crash: what a ref no longer shows is kept. Returns what was done, in words."""
+    if flight.others is None:
+        return []
+    now = other_refs(site.git, flight.branch).refs
+    before = flight.others.refs
+    differing = [name for name in before if now.get(name) != before[name]]
+    return [*filter(None, (_keep(site, flight, name, now.get(name)) for name in differing))]
+
+
+def pushed_since(git: Git, began: float) -> list[str]:
+    """Remote branches that somebody pushed to: it cannot be taken back, only said."""
+    logs = os.path.join(git.common_dir, "logs", "refs", "remotes")
+    paths = [os.path.join(d, n) for d, _, names in os.walk(logs) for n in names]
+    recent = [path for path in paths if os.path.getmtime(path) >= began]
+    refs = sorted(os.path.relpath(path, os.path.join(git.common_dir, "logs")) for path in recent)
+    pushed = [ref for ref in refs if next(reflog.moves(git, ref), _NOWHERE).action == "update by push"]
+    return _named("pushed to while the agent worked", pushed)
+
+
+_NOWHERE = reflog.Move("", "", "")
+
+
+def _keep(site: Site, flight: Flight, name: str, now: str | None) -> str:
+    assert flight.others is not None
+    before = flight.others.refs[name]
+    if now and _marked_as_agents(site.git, name, before):
+        return _put_back(site, flight, name, now)
+    if now and _still_leads_to(site.git, name, now, before):
+        return ""
+    kept = _pin(site, flight, name, before)
+    return f"{name} is not where it was when the task began; that is kept as {kept}" if kept else ""
+
+
+def _marked_as_agents(git: Git, name: str, before: str) -> bool:
+    """Every move since bears the agent's mark, and nothing is left to belief."""
+    for move in reflog.moves(git, name):
+        if not move.action.startswith(AGENT_ACTION):
+            return False
+        if move.old == before:
+            return True
+    return False
+
+
+def _put_back(site: Site, flight: Flight, name: str, now: str | None) -> str:
+    assert flight.others is not None
+    before = flight.others.refs[name]
+    if now and not moved_by_agent_alone(site.git, flight._replace(branch=name, base=before)):
+        return ""
+    kept = _pin(site, flight, name, now) if now else ""
+    try:
+        site.git.move_ref(name, before, now or ABSENT, "put back", fault="ref.back", log=False)
+    except GitKilled:
+        raise
+    except GitError as error:  # another ref may be in its way by now
+        old = _pin(site, flight, name, before)
+        return f"the agent changed {name}, which cannot be put back ({error.message}); kept as {old}"
+    return f"the agent changed {name}; put back" + (f", its version is {kept}" if kept else "")
+
+
+def _put_stash_back(site: Site, flight: Flight, now: str | None) -> str:
+    """The stash is its reflog; moving the ref adds to that, so its bytes come last."""
+    assert flight.others is not None
+    before, log = flight.others.refs.get(STASH), flight.others.stash_log
+    kept = _pin(site, flight, STASH, now) if now and now != before else ""
+    if before is None and now is not None:
+        site.git.delete_refs({STASH: now}, fault="ref.back")
+    elif before is not None and now != before:
+        site.git.move_ref(STASH, before, now or ABSENT, "put back", fault="ref.back", log=True)
+    if before is not None and log is not None:
+        files.write_durably(_stash_log(site.git), log, fault="stash")
+    return "the agent changed the stash; put back" + (f", what it stashed is {kept}" if kept else "")
+
+
+def _still_leads_to(git: Git, name: str, now: str, before: str) -> bool:
+    """A stash is pushed on top of those before it, and its reflog leads to them."""
+    if name == STASH:
+        return any(before in (move.old, move.new) for move in reflog.moves(git, name))
+    commit, older = (git.resolve(f"{value}^{{commit}}") for value in (now, before))
+    return bool(commit and older and git.is_ancestor(older, commit))
+
+
+def _pin(site: Site, flight: Flight, name: str, value: str) -> str:
+    """ "" for a tag of something that is no commit: there is nothing to bring back from it."""
+    commit = site.git.resolve(f"{value}^{{commit}}")
+    label = f"{flight.key}-{name.removeprefix('refs/').replace('/', '-')}"
+    return rescue.pin(site.git, flight.run, label, commit, f"{name} during {flight.task}") if commit else ""
+
+
+def _named(what: str, refs: list[str]) -> list[str]:
+    if not refs:
+        return []
+    more = f" and {len(refs) - MOST_NAMED} more" if len(refs) > MOST_NAMED else ""
+    return [f"{what}: {', '.join(refs[:MOST_NAMED])}{more}"]
+
+
+def _stash_log(git: Git) -> str:
+    return os.path.join(git.common_dir, "logs", "refs", "stash")

@@ -1,0 +1,113 @@
+"""Every agent that misbehaves, under every policy: the same command ends with one clean commit per task."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from invariants import belongings
+from proof.conftest import Settle
+from proof.hostile import AGENTS, Hostile, script
+from proof.scene import Scene, make_scene
+from proof.sweep import Struck, Verdict, judge
+from scratch import HOLDFAST
+
+PARTS = 8
+SAMPLE = 47
+KILLED = {"HOLDFAST_FAULT": "agent.after"}
+"""The runner dies right after the agent, before anything could be put back."""
+POLICIES = {
+    "executor": ("executor", "resume", {}),
+    "agent": ("agent", "resume", {}),
+    "executor, killed, resume": ("executor", "resume", KILLED),
+    "executor, killed, rollback": ("executor", "rollback", KILLED),
+    "agent, killed, resume": ("agent", "resume", KILLED),
+    "agent, killed, rollback": ("agent", "rollback", KILLED),
+}
+ROWS = [
+    (name, policy)
+    for name, agent in AGENTS.items()
+    for policy in POLICIES
+    if policy == "executor" or not agent.once
+]
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_hostile_agent_under_every_policy(policy: str, part: int, arena: Path, settle: Settle) -> None:
+    rows = [row for row in enumerate(ROWS) if row[1][1] == policy][part::PARTS]
+    settle("hostile agents", policy, [judged(number, arena) for number, _ in rows])
+
+
+def test_a_sample_of_hostile_agents(arena: Path, settle: Settle) -> None:
+    settle("hostile agents", "a sample", [judged(number, arena) for number in range(5, len(ROWS), SAMPLE)])
+
+
+def judged(number: int, arena: Path) -> Verdict:
+    name, policy = ROWS[number]
+    agent = AGENTS[name]
+    _, _, fault = POLICIES[policy]
+
+    def strike(scene: Scene, _: int) -> Struck:
+        result = scene.run(**fault)
+        return Struck(result.code, result.out + result.err, f"{name} ({policy})")
+
+    template = _scene(agent, policy, arena / f"template-{number}")
+    verdict = judge(template._replace(belongings=None), strike, number, arena, keep=True)
+    scene = template._replace(root=arena / f"point-{number}")
+    problems = [*verdict.problems, *_taken_from_the_user(scene, agent, killed=bool(fault))]
+    if not problems:
+        scene.discard()
+    return verdict._replace(problems=tuple(problems))
+
+
+def _scene(agent: Hostile, policy: str, root: Path) -> Scene:
+    commits, on_interrupt, _ = POLICIES[policy]
+    policies = ("--commits", commits, "--on-interrupt", on_interrupt, *agent.options)
+    program = ("--agent-cmd", script(agent, commits=commits == "agent"), "--verify", "test -d shared")
+    scene = make_scene(root, (*HOLDFAST, "run", "plan.md", "--trunk", *program, *policies))
+    return scene._replace(also=agent.also, trailer="Task" if commits == "agent" else scene.trailer)
+
+
+def _taken_from_the_user(scene: Scene, agent: Hostile, *, killed: bool) -> list[str]:
+    """I9, apart from what the row names."""
+    assert scene.belongings is not None
+    before, after = scene.belongings, belongings(scene.repo, "refs/heads/main")
+    parts = ("head", "files", *(() if agent.ignored else ("ignored",)))
+    problems = [f"I9: the user's {part} changed" for part in parts if before[part] != after[part]]
+    kept = agent.unproven if killed or agent.blocked else ()
+    problems += _logs(before["logs"], after["logs"], (*agent.touches, *kept))
+    return problems + _refs(scene, _values(before), _values(after), agent.makes, kept)
+
+
+def _values(side: Mapping[str, object]) -> dict[str, str]:
+    refs = side["refs"]
+    assert isinstance(refs, list)
+    return dict(line.split(" ") for line in refs)
+
+
+def _refs(
+    scene: Scene, old: dict[str, str], new: dict[str, str], makes: str, kept: tuple[str, ...]
+) -> list[str]:
+    """`kept`: as it was, or what it was is under rescue."""
+    changed = [name for name in old if new.get(name) != old[name]]
+    problems = [f"I9: {name} is not where it was" for name in changed if name not in kept]
+    problems += [f"I3: {name} is lost" for name in changed if not _is_kept(scene, old[name])]
+    made = [name for name in new if name not in old and not re.fullmatch(makes, name)]
+    return problems + [f"I9: there is a new {name}" for name in made]
+
+
+def _is_kept(scene: Scene, value: str) -> bool:
+    """Under rescue, or as an entry of the stash."""
+    commit = scene.repo.git("rev-parse", f"{value}^{{commit}}")
+    refs = scene.repo.git("for-each-ref", f"--contains={commit}", "refs/holdfast/rescue")
+    return bool(refs) or commit in scene.repo.git("stash", "list", "--format=%H")
+
+
+def _logs(before: object, after: object, spared: tuple[str, ...]) -> list[str]:
+    assert isinstance(before, dict)
+    assert isinstance(after, dict)
+    names = [name for name in before if name.removeprefix("logs/") not in spared]
+    return [f"I9: the reflog {name} changed" for name in names if after.get(name) != before[name]]
