@@ -338,6 +338,32 @@ def test_in_its_own_interface_it_works_and_what_it_reports_counts(
     assert (night.repo.path / "one.txt").read_text() == "whole\n"
 
 
+def test_its_log_is_readable_and_holds_no_secret_nor_does_anything_else_we_write(
+    night: Night, driver: ReportingDriver
+) -> None:
+    key, word = "sk-ant-api03-" + "aB3_" * 20, "correct horse battery"
+    night.env["STAPLE_SECRET"] = word
+    night.server.then(driver.write(night.repo.path / "one.txt", "whole\n"))
+    night.server.then(driver.shell(f"echo {key}; echo $STAPLE_SECRET; false"))
+    night.server.then(
+        driver.report(done=True, summary=f"it is {word}", commit_message=f"Add {key}"), Say(key)
+    )
+    assert night.run("--only", "1.1").code == 0
+    log = Cli(night.repo.path, night.env)("log", "1.1").out
+    called, failed, cost = {
+        "claude": ("→ Bash: echo [redacted]; echo $STAPLE_SECRET; false", "✗ Bash: Exit code 1", ", $0.00"),
+        "codex": ("→ command: 'echo [redacted]; echo $STAPLE_SECRET; false'", "✗ command: exit 1", ""),
+    }[driver.name]
+    for said in (called, failed, "→ report: done: it is [redacted]", "  | [redacted]"):
+        assert said in log, log
+    assert "agent finished after" in log and f"(400 tokens in, 40 out{cost}" in log
+    written = [path for path in (night.repo.path / ".git/holdfast").rglob("*") if path.is_file()]
+    assert any(path.name.endswith(".log.raw") for path in written)
+    secrets = (key.encode(), word.encode())
+    assert [path for path in written if any(secret in path.read_bytes() for secret in secrets)] == []
+    assert night.repo.git("log", "-1", "--format=%s") == "Add [redacted]"
+
+
 claude_only = pytest.mark.parametrize("driver", [ClaudeDriver()], ids=["claude"], indirect=True)
 
 

@@ -141,6 +141,12 @@ def test_a_bug_becomes_a_report_in_the_state_directory(repo: Repo) -> None:
     assert "Traceback (most recent call last)" in text and "extra_command.py" in text
 
 
+def test_a_report_holds_no_secret(repo: Repo) -> None:
+    key = "sk-ant-api03-" + "aB3_" * 20
+    text = reported(with_command(repo, f"raise ValueError('with {key}')", "--long-name", key)).read_text()
+    assert key not in text and text.count("[redacted]") >= 2
+
+
 def test_without_a_state_directory_the_report_goes_to_the_temporary_one(repo: Repo) -> None:
     result = with_command(repo, "1 / 0")
     assert reported(result).parent == Path(repo.env["TMPDIR"])

@@ -1,4 +1,5 @@
 import itertools
+import json
 
 import pytest
 from hypothesis import given, settings
@@ -18,7 +19,18 @@ KEYS = {
 
 
 @pytest.mark.parametrize("kind", KEYS)
-@pytest.mark.parametrize("around", ["{}", "key={} and more", '{{"apiKey":"{}"}}', "({})", "a\n{}\nb"])
+@pytest.mark.parametrize(
+    "around",
+    [
+        "{}",
+        "key={} and more",
+        '{{"apiKey":"{}"}}',
+        "({})",
+        "a\n{}\nb",
+        "\x1b[31m{}\x1b[0m",
+        r'{{"text":"exit 1\n{}\n"}}',
+    ],
+)
 def test_what_looks_like_a_key_is_taken_out_and_the_rest_stays(kind: str, around: str) -> None:
     assert NONE.redacted(around.format(KEYS[kind])) == around.format(MARK)
 
@@ -53,6 +65,12 @@ def test_values_of_variables_named_like_secrets_are_taken_out() -> None:
     )
     text = "correct horse battery; correct horse; short; /home/me/x"
     assert secrets.redacted(text) == f"{MARK}; {MARK}; short; /home/me/x"
+
+
+def test_values_are_known_in_json_too() -> None:
+    secrets = Secrets.of({"MY_KEY": 'say "grün" \\ twice'})
+    for text in (json.dumps({"said": 'say "grün" \\ twice'}), r'{"said": "say \"grün\" \\ twice"}'):
+        assert secrets.redacted(text) == f'{{"said": "{MARK}"}}'
 
 
 def test_our_own_token_is_no_secret() -> None:

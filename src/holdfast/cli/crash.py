@@ -11,11 +11,12 @@ import traceback
 from holdfast import __version__
 from holdfast.errors import HoldfastError
 from holdfast.system.process import capture
+from holdfast.system.redact import Secrets
 
 
 def write_report(error: Exception, words: list[str]) -> str:
     """Where the report lies: the repository's state directory if it has one, else the temporary directory."""
-    text = _report(error, words).encode("utf-8", "backslashreplace")
+    text = Secrets.of(os.environ).redacted(_report(error, words)).encode("utf-8", "backslashreplace")
     for directory in (_state_directory(), tempfile.gettempdir()):
         try:
             handle, path = tempfile.mkstemp(prefix="holdfast-crash-", suffix=".txt", dir=directory)

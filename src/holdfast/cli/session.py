@@ -29,7 +29,7 @@ from holdfast.system.process import become_subreaper
 from holdfast.system.redact import Secrets
 from holdfast.views.base import View
 
-_WORDS = ("text", "reason", "feedback", "output", "found", "did", "note")
+_WORDS = ("text", "reason", "feedback", "output", "found", "did", "note", "gate")
 PROMPTS = os.path.join(".holdfast", "prompts")
 
 

@@ -17,11 +17,12 @@ HELD_BACK = 4096
 _SECRET_NAMES = ("_KEY", "_TOKEN", "_SECRET")
 # What every match must contain: looking for these first costs a flood of output next to nothing.
 _HINTS = ("sk-", "ghp_", "gho_", "ghs_", "github_pat_", "AKIA", "earer ")
+# A key stands at the beginning of a word. A line break that JSON writes as \\n, and the end of a colour, look
+# like letters of the same word and are none.
+_AFTER = r"(?<=\\[nrtbf])|(?<=\dm)"
 _SHAPES = (
-    r"(?<![\w-])sk-(?=[\w-]*\d)[\w-]{20,}"
-    r"|(?<!\w)gh[pos]_\w{20,}"
-    r"|(?<!\w)github_pat_\w{20,}"
-    r"|(?<!\w)AKIA[0-9A-Z]{16}(?!\w)"
+    rf"(?:(?<![\w-])|{_AFTER})sk-(?=[\w-]*\d)[\w-]{{20,}}"
+    rf"|(?:(?<!\w)|{_AFTER})(?:gh[pos]_\w{{20,}}|github_pat_\w{{20,}}|AKIA[0-9A-Z]{{16}}(?!\w))"
     r"|(?<=[Bb]earer )[\w.~+/-]{16,}=*"
 )
 _BREAK = re.compile(rb"[^\w.~+/=-]")
@@ -40,6 +41,7 @@ class Secrets(NamedTuple):
             and not name.startswith("HOLDFAST_")
             and len(value) >= SHORTEST_VALUE
         }
+        held |= {form for value in held for form in _in_json(value)}
         return cls(tuple(sorted(held, key=lambda value: (-len(value), value))))
 
     def redacted(self, text: str) -> str:
@@ -76,6 +78,13 @@ class RedactedStream:
             return data
         text = data.decode("utf-8", "surrogateescape")
         return self._secrets.redacted(text).encode("utf-8", "surrogateescape")
+
+
+def _in_json(value: str) -> tuple[str, str]:
+    """As it stands in an agent's events: quotes and backslashes escaped, and perhaps foreign letters."""
+    import json  # slow to load, and only a run needs it
+
+    return json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]
 
 
 def _safe_end(data: bytes) -> int:
