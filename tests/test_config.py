@@ -213,6 +213,15 @@ def test_a_flag_for_claude_or_codex_is_refused_where_another_agent_is_meant(tmp_
     assert load(tmp_path, agent_cmd="cat").agent_in_words == "cat"
 
 
+def test_any_program_that_speaks_acp_may_be_the_agent(tmp_path: Path) -> None:
+    assert load(tmp_path, agent="acp:my-agent --acp", model="big").agent == "acp:my-agent --acp"
+    assert 'or "acp:…"' in refusal(tmp_path, agent="acp:").fix
+    assert (
+        refusal(tmp_path, agent="acp:x", max_turns="3").message
+        == "--max-turns means nothing to the agent acp:x"
+    )
+
+
 def test_an_empty_variable_counts_as_unset(tmp_path: Path) -> None:
     assert load(tmp_path, {"HOLDFAST_MAX_ATTEMPTS": ""}) == load(tmp_path)
 

@@ -91,8 +91,11 @@ def test_an_agent_that_would_not_ask_is_confined_unless_everything_is_allowed(
         assert found == confined.get(mode)
 
 
-def test_one_that_relaunches_itself_is_kept_from_it() -> None:
-    assert Acp("gemini", Options({})).invocation(WORK).environment["GEMINI_CLI_NO_RELAUNCH"] == "true"
+@pytest.mark.parametrize(
+    ("name", "variable"), [("gemini", "GEMINI_CLI_NO_RELAUNCH"), ("qwen", "QWEN_CODE_NO_RELAUNCH")]
+)
+def test_one_that_relaunches_itself_is_kept_from_it(name: str, variable: str) -> None:
+    assert Acp(name, Options({})).invocation(WORK).environment[variable] == "true"
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -198,7 +201,7 @@ def test_only_the_last_message_of_its_own_claims_something() -> None:
 
 
 def test_a_call_that_is_told_in_pieces_is_seen_once_and_with_what_it_is_about() -> None:
-    first = update("tool_call", toolCallId="c", title="write", status="pending", rawInput={})
+    first = update("tool_call", toolCallId="c", title="write", status="pending", rawInput={"cwd": "/w"})
     then = {"status": "in_progress", "title": "write", "locations": [{"path": "/w/a.txt"}]}
     _, seen = heard(first, update("tool_call_update", toolCallId="c", **then), first)
     assert seen == [Called("write", "/w/a.txt")]

@@ -57,6 +57,7 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
             install="npm install -g @qwen-code/qwen-code, then start qwen once and log in",
             log_in="start qwen once and log in (or set OPENAI_API_KEY)",
             model_flag="--model",
+            environment={"QWEN_CODE_NO_RELAUNCH": "true"},
         ),
         "copilot": Profile(
             ("copilot", "--acp"),

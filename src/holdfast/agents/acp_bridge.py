@@ -101,18 +101,17 @@ class _Bridge:
 
     def _session(self, able: wire.Object) -> tuple[str, wire.Object]:
         """The conversation's name and what can be chosen in it: the old one, or else a new one."""
-        here = {"cwd": self._workspace, "mcpServers": []}
-        old = self._order.conversation
-        method = _way_back(able) if old else ""
-        if method:
+        here, old = {"cwd": self._workspace, "mcpServers": []}, self._order.conversation
+        for method in _ways_back(able) if old else ():
             try:
                 offered = self._call(method, sessionId=old, **here)
-                self._connection.listen(QUIET_SECONDS)  # some answer first and repeat the past afterwards
-                _tell("session", session=old, resumed=True)
-                return old, offered
             except RpcError as error:
                 if error.code == AUTH_REQUIRED:
                     raise
+                continue  # not even one that is offered need be there
+            self._connection.listen(QUIET_SECONDS)  # some answer first and repeat the past afterwards
+            _tell("session", session=old, resumed=True)
+            return old, offered
         offered = self._call("session/new", **here)
         session = wire.text(offered, "sessionId")
         _tell("session", session=session, resumed=False, lost=old)
@@ -187,11 +186,11 @@ class _Bridge:
         return written
 
 
-def _way_back(able: wire.Object) -> str:
+def _ways_back(able: wire.Object) -> list[str]:
     """Resuming repeats nothing, loading repeats the whole conversation first."""
-    if isinstance(wire.inner(able, "sessionCapabilities").get("resume"), dict):
-        return "session/resume"
-    return "session/load" if able.get("loadSession") is True else ""
+    resumes = isinstance(wire.inner(able, "sessionCapabilities").get("resume"), dict)
+    loads = able.get("loadSession") is True
+    return ["session/resume"] * resumes + ["session/load"] * loads
 
 
 def _gone(peer: Peer, why: str) -> int:

@@ -142,6 +142,6 @@ def in_words(call: wire.Object) -> tuple[str, str]:
     """What a tool call is called, and what it is about where its title does not say so."""
     given = wire.inner(call, "rawInput")
     title = one_line(wire.text(call, "title") or wire.text(call, "kind") or "tool")
-    about = next(iter((*touched(call), wire.text(given, "command"))), "")
+    about = next((text for text in (wire.text(given, "command"), *touched(call)) if text), "")
     known = about.rpartition("/")[2] in title
     return title, "" if known else one_line(about)

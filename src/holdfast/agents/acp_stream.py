@@ -100,7 +100,7 @@ class AcpListener:
         call = self._calls[name] = {**self._calls.get(name, {}), **update}
         status = wire.text(call, "status")
         seen: list[Activity] = []
-        if name not in self._shown and (status != "pending" or call.get("rawInput")):
+        if name not in self._shown and status != "pending":
             self._shown.add(name)
             self._facts = self._facts._replace(stuck=False)
             seen.append(Called(*in_words(call)))

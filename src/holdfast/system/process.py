@@ -384,7 +384,7 @@ class Peer:
     Leaving the `with` block ends it. What it has started in turn is left to the supervisor above us.
     """
 
-    def __init__(self, argv: tuple[str, ...], grace: float = 2.0) -> None:
+    def __init__(self, argv: tuple[str, ...], grace: float = 1.0) -> None:
         import subprocess  # heavy, and `status` never gets here
 
         self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
