@@ -251,6 +251,18 @@ def test_an_agent_that_does_not_cancel_is_ended(bridge: Bridge) -> None:
     assert bridge.exit_code == 1
 
 
+def test_asked_to_stop_before_the_prompt_it_says_so_by_its_status(bridge: Bridge) -> None:
+    process = bridge.start_with("edits", "", "", "", "sh", "-c", "touch begun; exec tail -f /dev/null")
+    wait_for((bridge.workspace / "begun").exists)
+    process.send_signal(signal.SIGTERM)
+    assert bridge.end(process) == [] and bridge.exit_code == 128 + signal.SIGTERM
+
+
+def test_a_program_that_cannot_be_started_is_an_error(bridge: Bridge) -> None:
+    (event,) = bridge.end(bridge.start_with("edits", "", "", "", "no-such-agent"))
+    assert (event["during"], event["message"]) == ("start", "no-such-agent: No such file or directory")
+
+
 def test_an_agent_that_dies_is_told_with_how(bridge: Bridge) -> None:
     assert bridge.run(["exit", 3])[-1]["exit_code"] == 3
     assert bridge.run(["kill", int(signal.SIGKILL)])[-1]["signal"] == 9

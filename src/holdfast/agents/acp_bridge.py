@@ -53,14 +53,21 @@ def main(argv: list[str]) -> int:
     order = Order(Mode(mode), files, model, conversation, tuple(program))
     prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
     stop = _stop_descriptor()
-    with Peer(order.argv) as peer:
-        bridge = _Bridge(peer, order, stop)
-        try:
-            return bridge.carry_out(prompt)
-        except Gone as gone:
-            return _gone(peer, str(gone))
-        except Stopped:
-            return 1
+    try:
+        with Peer(order.argv) as peer:
+            return _converse(peer, order, stop, prompt)
+    except OSError as error:
+        _tell("error", during="start", code=0, message=f"{order.argv[0]}: {error.strerror}")
+        return 1
+
+
+def _converse(peer: Peer, order: Order, stop: int, prompt: str) -> int:
+    try:
+        return _Bridge(peer, order, stop).carry_out(prompt)
+    except Gone as gone:
+        return _gone(peer, str(gone))
+    except Stopped:  # before there was anything to cancel
+        return 128 + signal.SIGTERM
 
 
 class _Bridge:
