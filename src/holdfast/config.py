@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from holdfast.errors import ConfigError
 from holdfast.model.fitting import accept, accept_text, shown, unfit
-from holdfast.model.policy import Commits, Mode, OnFailure, OnInterrupt, Policy
+from holdfast.model.policy import Commits, Mode, OnFailure, OnInterrupt, Order, Policy
 from holdfast.model.settings import SETTINGS, Kind, Setting, Value
 from holdfast.model.spelling import nearest
 
@@ -314,6 +314,7 @@ def _config(chosen: _Layer, flags: Mapping[str, object]) -> Config:
     fields["on_failure"] = OnFailure(fields["on_failure"])
     fields["commits"] = Commits(fields["commits"])
     fields["mode"] = Mode(fields["mode"])
+    fields["order"] = Order(fields["order"])
     own: dict[str, Any] = {s.key.replace(".", "_"): chosen[s.key].value for s in SETTINGS if not s.field}
     origin = {key: given.origin for key, given in chosen.items()}
     _refuse_useless_flags(own["agent"], origin)

@@ -23,7 +23,7 @@ def test_taking_away_the_comment_signs_gives_every_setting_its_default(tmp_path:
     assert set(config.origin) == {setting.key for setting in SETTINGS}
     assert all(re.fullmatch(r"holdfast\.toml:\d+", origin) for origin in config.origin.values())
     shown = config.policy._replace(verify=(), extra_prompt="", agent_env=(), max_cost=0.0)
-    assert shown._replace(worktrees="", copied=(), setup="", setup_inputs=()) == bare.policy
+    assert shown._replace(worktrees="", copied=(), setup="", setup_inputs=(), task_branch="") == bare.policy
 
 
 def test_an_existing_file_is_kept(cli: Cli, repo: Repo) -> None:

@@ -170,7 +170,7 @@ def test_partial_work_is_kept_under_rescue_when_all_state_is_lost(shop: Repo, cl
     shutil.rmtree(shop.path / ".git/holdfast")
     result = run(cli)
     assert result.code == 0, result.err
-    assert "kept under rescue, the tree put back" in result.out
+    assert "kept under rescue" in result.out
     assert subjects(shop) == DONE
     refs = shop.git("for-each-ref", "--format=%(refname)", "refs/holdfast/rescue").split()
     assert any("1.2.txt" in shop.git("ls-tree", "-r", "--name-only", ref) for ref in refs)
@@ -274,7 +274,9 @@ def test_a_branch_with_nothing_done_starts_from_where_the_user_is_now(shop: Repo
     assert shop.git("merge-base", "main", "holdfast/plan") == tip
 
 
-@pytest.mark.parametrize("point", ["tree.unmade.removed", "tree.forward.before", "tree.forward.after"])
+@pytest.mark.parametrize(
+    "point", ["tree.moving.durable", "tree.forward.before", "tree.forward.after", "restore.after"]
+)
 def test_moving_on_to_where_the_user_is_can_be_killed(point: str, shop: Repo, cli: Cli) -> None:
     assert cli("run", "plan.md", "--worktree", "--setup-only").code == 0
     tip = shop.commit("Go on in the meantime")

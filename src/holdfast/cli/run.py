@@ -35,6 +35,7 @@ from holdfast.views.lines import LinesView
 from holdfast.workspaces.base import Workspace
 
 WITH_INTERFACE = ("claude", "codex", "command")
+LEAST_GIT_FOR_MANY = (2, 38)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -94,6 +95,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     who.add_argument("--extra-prompt", metavar="TEXT", help="added to every prompt")
     how = parser.add_argument_group("how")
+    how.add_argument("-j", "--jobs", metavar="N", help="tasks worked on at once, each in its own tree (1)")
+    how.add_argument(
+        "--order",
+        metavar="HOW",
+        help="what a task waits for then: document (all before it), phases or dependencies",
+    )
     how.add_argument("--max-attempts", metavar="N", help="attempts a task gets (3)")
     how.add_argument(
         "--verify", metavar="CMD", action="append", help="must exit 0 before a commit (repeatable)"
@@ -170,9 +177,23 @@ def _ground(git: Git, place: PlanPlace, config: Config) -> Ground:
     """`--allow-dirty` makes no commits, so there is nothing that a tree of its own would keep apart."""
     policy = config.policy._replace(mode=Mode.TRUNK) if config.policy.allow_dirty else config.policy
     where = ground(git, place, policy)
+    if config.policy.jobs > 1:
+        _require_room_for_many(git, where)
     if where.wanted.branch and place.must_be_committed:
         require_idea_committed(git, place)
     return where
+
+
+def _require_room_for_many(git: Git, where: Ground) -> None:
+    if where.mode is not Mode.WORKTREE:
+        raise UsageError(
+            "several tasks at once need trees of their own", fix="leave --jobs out, or run with --worktree"
+        )
+    if git.version() < LEAST_GIT_FOR_MANY:
+        raise UsageError(
+            "several tasks at once need git 2.38 or newer, whose merge-tree can merge without a tree",
+            fix="upgrade git, or leave --jobs out",
+        )
 
 
 def _set_up_only(where: Ground, place: PlanPlace, config: Config, args: argparse.Namespace) -> int:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -17,7 +18,7 @@ from holdfast.engine.budget import Ledger
 from holdfast.engine.checkout_edits import take_in_edits
 from holdfast.engine.place import PlanPlace, run_id
 from holdfast.engine.ready import make_ready
-from holdfast.engine.site import Site, Tools
+from holdfast.engine.site import Crew, Site, Tools
 from holdfast.journal import Journal
 from holdfast.model.events import Event, Noticed
 from holdfast.model.state import State, fold
@@ -54,20 +55,35 @@ def open_site(
         history = fold(journal.entries(run=run))
         ledger = Ledger(history.spent)
 
+        one_at_a_time = threading.RLock()
+
         def record(event: Event) -> None:
-            entry = journal.record(run, without_secrets(event, tools.secrets))
-            ledger.hear(event)
-            shown.show(entry)
+            with one_at_a_time:
+                entry = journal.record(run, without_secrets(event, tools.secrets))
+                ledger.hear(event)
+                shown.show(entry)
 
         def attempts(task: str) -> tuple[Attempted, ...]:
-            return attempts_made(journal.entries(run=run, task=task))
+            with one_at_a_time:
+                return attempts_made(journal.entries(run=run, task=task))
 
         site = Site(
             workspace, plan, config.policy, tools, record, stops, lock.descriptor, attempts, ledger.spent
-        )
+        )._replace(crew=_crew(where, config) if workspace.own else None)
         if journal.set_aside:
             record(Noticed(f"the journal was damaged; kept as {journal.set_aside}, a fresh one is started"))
         yield site, history
+
+
+def _crew(where: Ground, config: Config) -> Crew:
+    trees = registry.workspaces(where.mode)
+    git, wanted = where.checkout, where.wanted
+    return Crew(
+        config.policy.jobs,
+        open_tree=lambda number, start: trees.open_slot(git, wanted, number, start),
+        trees=lambda: trees.slots(git, wanted),
+        checkout=git,
+    )
 
 
 def prepare(site: Site, where: Ground) -> None:

@@ -57,6 +57,8 @@ class Try(NamedTuple):
     conversation: Conversation = Conversation()
     """To be gone on with; without a session a new one begins."""
     patience: Patience = Patience()
+    accepted: Outcome | None = None
+    """How the agent ended when its work was accepted on an older tip; that is not asked again."""
     failures: tuple[AttemptFailed, ...] = ()
     """Of the attempts before, as far as history knows them."""
 

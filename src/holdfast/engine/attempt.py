@@ -39,7 +39,8 @@ FOUND_FINISHED = Outcome(OutcomeKind.FINISHED, "", "", "found finished", "")
 
 def attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure | Postponed:
     prepare_index(site, flight.base)
-    outcome = FOUND_FINISHED if this.finished else run_agent(site, flight, this)
+    found = this.accepted or FOUND_FINISHED
+    outcome = found if this.finished else run_agent(site, flight, this)
     strayed = put_back(site, flight, this.plan)
     stop_if_hopeless(site, outcome, "while the agent worked")
     if strayed:
@@ -47,7 +48,8 @@ def attempt(site: Site, flight: Flight, this: Try) -> Sealed | Failure | Postpon
     if outcome.kind is not OutcomeKind.FINISHED:
         return not_finished(outcome)
     try:
-        hear_criteria(site, this, outcome)
+        if not this.accepted:
+            hear_criteria(site, this, outcome)
         verify(site, flight, this)
         if review(site, flight, this) and (strayed := put_back(site, flight, this.plan)):
             return strayed
@@ -231,7 +233,7 @@ def _seal(site: Site, flight: Flight, this: Try, outcome: Outcome) -> Sealed:
 def completed(site: Site, flight: Flight, this: Try) -> Document:
     """The plan as the task's commit will hold it."""
     now = clock.timestamp(clock.now())
-    branch = site.branch.removeprefix("refs/heads/")
+    branch = site.lands_on.removeprefix("refs/heads/")
     if not site.plan.dialect.keeps(site.plan.path):
         done = Completion(this.task.id, now, flight.base, branch)
         return site.plan.dialect.complete(this.plan, done)._replace(ignored=this.plan.ignored)
@@ -256,7 +258,7 @@ def naming_the_last_commit(site: Site, plan: Document, base: str) -> Document:
     task = done.get(last.key) if last else None
     if last is None or task is None:
         return plan
-    branch = site.branch.removeprefix("refs/heads/")
+    branch = site.lands_on.removeprefix("refs/heads/")
     return site.plan.dialect.complete(plan, completion(last, task.id, branch, site.attempts(task.id)))
 
 

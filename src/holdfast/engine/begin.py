@@ -28,7 +28,7 @@ def begin(site: Site, task: Task, plan: Document, base: str, attempt: int) -> Fl
         attempt=attempt,
         protected=protected_files(site.git) if attempt else {},
         ignored={path: in_tree(site.git.root, path) for path in plan.ignored},
-        others=other_refs(site.git, site.branch) if attempt else None,
+        others=other_refs(site, site.branch) if attempt else None,
         began=clock.now(),
     )
     write_flight(site.workspace.tree_state, flight)

@@ -46,7 +46,7 @@ def _beyond(git: Git, commits: frozenset[str], tip: str) -> frozenset[str]:
 def _not_here(site: Site, claims: Claims, tip: str) -> tuple[str, ...]:
     """On the branch it names, but that is not the branch this run goes on with."""
     missing = _beyond(site.git, frozenset(commit for _, commit in claims.commits), tip)
-    here = site.branch.removeprefix("refs/heads/")
+    here = site.lands_on.removeprefix("refs/heads/")
     return tuple(
         f"{task} is done by commit {commit}, which is not on {here}: git switch {claims.branch}"
         for task, commit in claims.commits

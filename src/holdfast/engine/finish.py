@@ -25,7 +25,7 @@ def _landed(site: Site, tip: str, plan: Document) -> dict[str, Completion]:
     """Oldest first: two may have been made within one second, and only their order tells which came last."""
     newest_first = landed_tasks(site.git, site.plan.path, tip)
     ids = {task.key: task.id for task in plan.plan.tasks}
-    branch = site.branch.removeprefix("refs/heads/")
+    branch = site.lands_on.removeprefix("refs/heads/")
     return {
         ids[key]: completion(landed, ids[key], branch, site.attempts(ids[key]))
         for key, landed in reversed(newest_first.items())

@@ -30,10 +30,10 @@ def give_up(site: Site, tip: str, plan: Document, task: Task, reason: str) -> tu
     tip, plan = commit_state(site, tip, plan, failed, f"[holdfast] Fail task {task.id}: {task.title}")
     for waiting in blocked:
         site.record(Noticed(f"blocked: it depends on {task.id}, which failed", waiting))
-    return tip, plan._replace(plan=_with_failure(plan.plan, task, blocked))
+    return tip, plan._replace(plan=with_failure(plan.plan, task, blocked))
 
 
-def _with_failure(plan: Plan, task: Task, blocked: tuple[str, ...]) -> Plan:
+def with_failure(plan: Plan, task: Task, blocked: tuple[str, ...]) -> Plan:
     """Said also where the plan's own files have no word for it, for the rest of this run."""
     now = {task.id: Status.FAILED} | dict.fromkeys(blocked, Status.BLOCKED)
     tasks = [known._replace(status=now.get(known.id, known.status)) for known in plan.tasks]

@@ -144,20 +144,24 @@ def _classify_tip(git: Git, flight: Flight | None, tip: str) -> Tip:
 
 
 def moved_by_agent_alone(git: Git, flight: Flight) -> bool:
-    """Does every reflog entry since the base bear the agent's mark?
+    return moved_by_agents(git, flight.branch, flight.base)
+
+
+def moved_by_agents(git: Git, branch: str, base: str) -> bool:
+    """Does every reflog entry of the branch since the base bear an agent's mark?
 
     Without a reflog, or with one that a power cut has torn off before the tip, we must believe so.
     """
-    moves = tuple(reflog.moves(git, flight.branch))
-    if moves and moves[0].new != git.resolve(flight.branch):
+    moves = tuple(reflog.moves(git, branch))
+    if moves and moves[0].new != git.resolve(branch):
         return True
     for move in moves:
-        if move.new == flight.base:
+        if move.new == base:
             return True
         # `git update-ref` leaves no words at all, and `git branch --force` heeds no variable
         if move.action and not move.action.startswith((AGENT_ACTION, "branch: Reset to ")):
             return False
-        if move.old == flight.base:
+        if move.old == base:
             return True
     return True
 

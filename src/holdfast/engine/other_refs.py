@@ -29,18 +29,21 @@ class Found(NamedTuple):
     """The agent put something on the stash, which is no longer in the tree."""
 
 
-def other_refs(git: Git, branch: str) -> Others:
-    """A branch that is checked out in another working tree belongs to whoever works there."""
+def other_refs(site: Site, branch: str) -> Others:
+    """A branch that is checked out in another working tree belongs to whoever works there, and the branches
+    of tasks that are worked on beside this one belong to the run."""
+    git = site.git
     listing = git.text("for-each-ref", "--format=%(objectname) %(refname) %(symref)%(worktreepath)", *GUARDED)
     rows = (line.split(" ", 2) for line in listing.splitlines())
-    refs = {name: value for value, name, elsewhere in rows if name != branch and not elsewhere}
+    ours = (f"{branch} ", *site.beside)
+    refs = {n: value for value, n, elsewhere in rows if not elsewhere and not f"{n} ".startswith(ours)}
     return Others(refs, files.read_if_there(_stash_log(git)))
 
 
 def put_others_back(site: Site, flight: Flight) -> Found:
     if flight.others is None:
         return Found((), False)
-    now = other_refs(site.git, flight.branch)
+    now = other_refs(site, flight.branch)
     before = flight.others.refs
     differing = [name for name in before if name != STASH and now.refs.get(name) != before[name]]
     notices = [_put_back(site, flight, name, now.refs.get(name)) for name in differing]
@@ -57,7 +60,7 @@ def keep_others(site: Site, flight: Flight) -> list[str]:
     """After a crash: what a ref no longer shows is kept. Returns what was done, in words."""
     if flight.others is None:
         return []
-    now = other_refs(site.git, flight.branch).refs
+    now = other_refs(site, flight.branch).refs
     before = flight.others.refs
     differing = [name for name in before if now.get(name) != before[name]]
     return [*filter(None, (_keep(site, flight, name, now.get(name)) for name in differing))]

@@ -1,11 +1,13 @@
 """A working tree of the run's own, made fit to begin in: its files whole, on the newest start there is, with
 what git ignores copied in and the set-up command run."""
 
+import contextlib
 import hashlib
 import json
 import os
 import secrets
 import shutil
+from collections.abc import Iterator
 
 from holdfast.engine.flight import read_flight
 from holdfast.engine.leftover import end_leftovers
@@ -19,6 +21,8 @@ from holdfast.system.git import Git
 from holdfast.system.leftovers import TOKEN_VARIABLE
 from holdfast.system.process import Limits, Program, supervise
 
+MADE, MOVING = b"", b"moving\n"
+"""What the mark of a tree says."""
 UNFINISHED = "found in a working tree without a record of how it was made"
 WORDS_KEPT = 4000
 """Of what a failing set-up command says."""
@@ -29,7 +33,8 @@ def make_ready(site: Site, checkout: Git) -> None:
     if not site.workspace.own:
         return
     end_leftovers(site)
-    _settle(site)
+    settle(site)
+    _attach(site)
     if checkout.git_dir != site.git.git_dir:
         _catch_up(site, checkout)
         _bring_ignored_plan(site, checkout)
@@ -46,16 +51,67 @@ def set_up(site: Site, checkout: Git) -> None:
 # -- files as they should be ---------------------------------------------------------------------------
 
 
-def _settle(site: Site) -> None:
-    """Without its mark the tree may be half made, or our state was lost: nothing tells whose work this is."""
-    if os.path.exists(site.workspace.made_mark):
+def settle(site: Site) -> None:
+    """A tree that was on its way is put where HEAD is. One without a mark may be half made, or our state was
+    lost, and nothing tells whose work it holds: that is kept first."""
+    mark = files.read_if_there(site.workspace.made_mark)
+    if mark == MADE:
         return
+    _require_head(site)
     if _nothing_begun(site) and not site.git.dirt().clean:
-        ref = snapshot(site.workspace, site.run, "unfinished-tree", UNFINISHED)
-        site.record(Rescued(ref, UNFINISHED))
-        restore_start(site.workspace, site.git.resolve(site.branch) or "HEAD")
-        site.record(Recovered(f"changes {UNFINISHED}", "kept under rescue, the tree put back", rescue=ref))
-    files.write_durably(site.workspace.made_mark, b"", fault="tree.made")
+        if mark != MOVING:
+            ref = snapshot(site.workspace, site.run, "unfinished-tree", UNFINISHED)
+            site.record(Rescued(ref, UNFINISHED))
+            site.record(Recovered(f"changes {UNFINISHED}", "kept under rescue, tree put back", rescue=ref))
+        restore_start(site.workspace, "HEAD")
+    files.write_durably(site.workspace.made_mark, MADE, fault="tree.made")
+
+
+def _require_head(site: Site) -> None:
+    """The branch of a tree that was being freed is gone already."""
+    if site.git.resolve("HEAD") is None:
+        detach_at(site, site.git.resolve(site.lands_on) or "")
+
+
+@contextlib.contextmanager
+def moving(site: Site) -> Iterator[None]:
+    """Inside, a tree that holds nobody's work is on its way from one commit to another."""
+    files.write_durably(site.workspace.made_mark, MOVING, fault="tree.moving")
+    yield
+    files.write_durably(site.workspace.made_mark, MADE, fault="tree.made")
+
+
+def detach_at(site: Site, commit: str) -> None:
+    faults.point("tree.detach.before")
+    site.git.run("update-ref", "--no-deref", "-m", "holdfast: on no branch", "HEAD", commit)
+    faults.point("tree.detach.after")
+
+
+def detach(site: Site) -> None:
+    """While tasks have trees of their own the run branch moves without this one."""
+    tip = site.git.resolve(site.branch)
+    if tip and site.git.current_branch() == site.branch:
+        detach_at(site, tip)
+
+
+def attach(site: Site) -> None:
+    """On the run branch again, with the files of its tip."""
+    tip = site.git.resolve(site.branch)
+    if tip is None or site.git.current_branch() == site.branch:
+        return
+    with moving(site):
+        site.git.run("symbolic-ref", "-m", "holdfast: back to the run branch", "HEAD", site.branch)
+        faults.point("tree.attached")
+        restore_start(site.workspace, tip)
+
+
+def _attach(site: Site) -> None:
+    if site.git.current_branch() is None and not site.git.dirt().clean:
+        raise Refused(
+            f"{site.git.root} has changes that are not Holdfast's",
+            fix=f"keep what you need of it, then: git -C {site.git.root} reset --hard",
+        )
+    attach(site)
 
 
 def _nothing_begun(site: Site) -> bool:
@@ -69,10 +125,9 @@ def _catch_up(site: Site, checkout: Git) -> None:
         return
     if not _nothing_begun(site) or not site.git.dirt().clean:
         return
-    files.remove_durably(site.workspace.made_mark, fault="tree.unmade")
-    site.git.move_ref(site.branch, head, tip, "on to where the checkout is", fault="tree.forward")
-    restore_start(site.workspace, head)
-    files.write_durably(site.workspace.made_mark, b"", fault="tree.made")
+    with moving(site):
+        site.git.move_ref(site.branch, head, tip, "on to where the checkout is", fault="tree.forward")
+        restore_start(site.workspace, head)
     site.record(Noticed(f"the branch goes on from {head[:12]}, where your checkout is"))
 
 

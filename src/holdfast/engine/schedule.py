@@ -4,7 +4,7 @@ from collections.abc import Iterator, Set
 
 from holdfast.errors import UsageError
 from holdfast.model.plan import Plan, Status, Task
-from holdfast.model.policy import OnFailure
+from holdfast.model.policy import OnFailure, Order
 
 _NONE: frozenset[str] = frozenset()
 
@@ -27,6 +27,59 @@ def next_task(plan: Plan, failed: Set[str] = _NONE, only: str = "", until: str =
 def ready_tasks(plan: Plan, failed: Set[str] = _NONE) -> tuple[Task, ...]:
     """All tasks that could start now: neither settled nor failed, and all they depend on is settled."""
     return tuple(_ready(plan, failed))
+
+
+def startable(
+    plan: Plan,
+    order: Order,
+    running: Set[str] = _NONE,
+    failed: Set[str] = _NONE,
+    only: str = "",
+    until: str = "",
+) -> tuple[Task, ...]:
+    """Tasks that may be worked on beside those that are `running`, in document order.
+
+    A `failed` one is passed over: what depends on it waits, what only stands behind it does not.
+    """
+    allowed = _allowed(plan, only, until)
+    free = {task.id for task in _in_turn(plan, order, failed)}
+    taken = {path for task in plan.tasks if task.id in running for path in task.files}
+    found = []
+    for task in _ready(plan, failed):
+        wanted = task.id in free and task.id not in running and (allowed is None or task.id in allowed)
+        if wanted and taken.isdisjoint(task.files):
+            taken.update(task.files)
+            found.append(task)
+    return tuple(found)
+
+
+def _allowed(plan: Plan, only: str, until: str) -> set[str] | None:
+    if only:
+        return {find_task(plan, only).id}
+    return up_to(plan, find_task(plan, until)) if until else None
+
+
+def _in_turn(plan: Plan, order: Order, failed: Set[str]) -> Iterator[Task]:
+    """Those that nothing unfinished stands before which they would have to wait for."""
+    open_before: dict[str, bool] = {}
+    """By section, or for the whole plan: does something unfinished stand before this place?"""
+    open_before_group = False
+    in_group = False
+    for task in plan.tasks:
+        where = task.section if order is Order.PHASES else ""
+        waits = open_before.get(where, False)
+        if task.parallel and not in_group:
+            open_before_group = waits
+        in_group = task.parallel
+        tagged = task.parallel and (order is Order.PHASES or not open_before_group)
+        if (
+            order is Order.DEPENDENCIES
+            or tagged
+            or not waits
+            or (task.depends_on and order is Order.DOCUMENT)
+        ):
+            yield task
+        open_before[where] = waits or not (task.status.settled or task.id in failed)
 
 
 def waiting_for(plan: Plan, task: Task) -> tuple[str, ...]:

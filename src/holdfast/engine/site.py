@@ -17,7 +17,11 @@ from holdfast.model.spent import Spent
 from holdfast.system.git import Git
 from holdfast.system.process import Stops
 from holdfast.system.redact import Secrets
-from holdfast.workspaces.base import Workspace
+from holdfast.workspaces.base import Slot, Workspace
+
+
+HEADS = "refs/heads/"
+TASK_BRANCHES = "holdfast-task/"
 
 
 class Tools(NamedTuple):
@@ -28,6 +32,19 @@ class Tools(NamedTuple):
     secrets: Secrets
     reviewer: Agent | None = None
     """Reads the work before it is committed."""
+
+
+class Crew(NamedTuple):
+    """How tasks are worked on beside each other."""
+
+    jobs: int
+    """How many at once."""
+    open_tree: Callable[[int, str], Workspace]
+    """The tree with this number, holding the files of a commit when it is new."""
+    trees: Callable[[], tuple[Slot, ...]]
+    """Those that are there."""
+    checkout: Git
+    """Where the user stands: files are copied from there."""
 
 
 class Site(NamedTuple):
@@ -43,6 +60,12 @@ class Site(NamedTuple):
     attempts: Attempts
     spent: Callable[[], Spent]
     """By the agents of this run, earlier starts of it included."""
+    crew: "Crew | None" = None
+    """Set where tasks may be worked on beside each other, each in a tree of its own."""
+    target: str = ""
+    """Full name of the branch a task's commit is for; "" where that is the branch of the workspace."""
+    slot: str = ""
+    """Which of several trees of the run this is; "" for the run's own."""
 
     @property
     def git(self) -> Git:
@@ -53,8 +76,27 @@ class Site(NamedTuple):
         return self.workspace.branch
 
     @property
+    def lands_on(self) -> str:
+        """Full name of the run branch."""
+        return self.target or self.branch
+
+    @property
     def run(self) -> str:
-        return run_id(self.plan.path, self.branch)
+        return run_id(self.plan.path, self.lands_on)
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """How the names begin of branches that the run itself moves while a task is worked on in a slot; the
+        blank ends a whole name."""
+        if not self.slot:
+            return ()
+        named = self.policy.task_branch.partition("{task}")[0]
+        return (f"{self.lands_on} ", f"{HEADS}{TASK_BRANCHES}", *([HEADS + named] if named else []))
+
+    @property
+    def _helper(self) -> str:
+        """What tells the helper refs of one tree from those of another."""
+        return f"{self.run}.{self.slot}" if self.slot else self.run
 
     @property
     def token_prefix(self) -> str:
@@ -64,11 +106,11 @@ class Site(NamedTuple):
 
     @property
     def base_ref(self) -> str:
-        return f"refs/holdfast/base/{self.run}"
+        return f"refs/holdfast/base/{self._helper}"
 
     @property
     def candidate_prefix(self) -> str:
-        return f"refs/holdfast/candidate/{self.run}/"
+        return f"refs/holdfast/candidate/{self._helper}/"
 
     def candidate_ref(self, key: str) -> str:
         return self.candidate_prefix + key

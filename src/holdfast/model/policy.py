@@ -32,6 +32,18 @@ class OnFailure(StrEnum):
     """Its work goes to rescue, and what does not depend on it is still done."""
 
 
+class Order(StrEnum):
+    """What a task waits for when several may be worked on at once."""
+
+    DOCUMENT = "document"
+    """What it depends on or, where it does not say, everything that stands before it. Neighbours that are
+    tagged as parallel do not wait for each other."""
+    PHASES = "phases"
+    """What its phase depends on, and what stands before it in a phase that is not safe to do at once."""
+    DEPENDENCIES = "dependencies"
+    """What it says it depends on, and nothing else."""
+
+
 class Policy(NamedTuple):
     """Everything the engine must know about how to run, resolved from flags, files and presets."""
 
@@ -51,6 +63,11 @@ class Policy(NamedTuple):
     on_failure: OnFailure = OnFailure.STOP
     interactive: bool = False
     """The agent gets the user's terminal, with its own interface."""
+    jobs: int = 1
+    """How many tasks may be worked on at once."""
+    order: Order = Order.DOCUMENT
+    task_branch: str = ""
+    """The branch of a task worked on in a tree of its own; `{task}` is its id. "" for one of our naming."""
     max_attempts: int = 3
     stop_when_stuck: int = 3
     """Attempts in a row that fail alike and leave the same files, before the task is given up; 0: never."""

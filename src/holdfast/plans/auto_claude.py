@@ -19,7 +19,12 @@ class AutoClaude(Dialect):
 
     @property
     def preset(self) -> Mapping[str, str | int | float | bool]:
-        return {"branch": "auto-claude/{name}", "on_interrupt": "resume", "max_attempts": 3}
+        return {
+            "branch": "auto-claude/{name}",
+            "order": "phases",
+            "on_interrupt": "resume",
+            "max_attempts": 3,
+        }
 
     def recognise(self, found: Found) -> Recognised | None:
         """A directory with an implementation_plan.json, or that file itself."""

@@ -25,6 +25,8 @@ class Buildspec(Dialect):
     def preset(self) -> Mapping[str, str | int | float | bool]:
         return {
             "branch": "epic/{name}",
+            "task_branch": "ticket/{task}",
+            "order": "dependencies",
             "on_interrupt": "rollback",
             "max_attempts": 1,
             "on_failure": "continue",

@@ -183,6 +183,12 @@ class Git:
         found = set(map(os.fsdecode, out.split(b"\0")))
         return [path for path in paths if path in found]
 
+    def version(self) -> tuple[int, int]:
+        import re  # only those ask who want something that not every git can do
+
+        found = re.search(r"(\d+)\.(\d+)", self._setting("version"))
+        return (int(found[1]), int(found[2])) if found else (0, 0)
+
     def config(self, key: str, *, kind: str = "") -> str:
         typed = (f"--type={kind}",) if kind else ()
         return self._setting("config", *typed, "--get", key, expect=(0, 1))

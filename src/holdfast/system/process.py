@@ -9,6 +9,7 @@ import select
 import signal
 import sys
 import time
+from _thread import allocate_lock
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -20,6 +21,16 @@ PIPE_SIZE = 1 << 20
 F_SETPIPE_SZ = 1031
 SUSPENDED = b"stopped\n"
 """What the supervisor says when its program, which has our terminal, was suspended."""
+
+
+_STARTING = allocate_lock()
+_own: set[int] = set()
+"""Children that somebody here started and waits for, in whichever thread."""
+
+
+def _forget(pid: int) -> None:
+    with _STARTING:
+        _own.discard(pid)
 
 
 class Completed(NamedTuple):
@@ -50,11 +61,7 @@ def capture(
     ours, theirs = _three_pipes()
     actions = [(os.POSIX_SPAWN_DUP2, theirs[fd], fd) for fd in range(3)]
     try:
-        environment = os.environ if env is None else env
-        if own_group:
-            pid = os.posix_spawnp(argv[0], argv, environment, file_actions=actions, setpgroup=0)
-        else:
-            pid = os.posix_spawnp(argv[0], argv, environment, file_actions=actions)
+        pid = _spawned(argv, os.environ if env is None else env, actions, own_group)
     except OSError:
         for fd in ours:
             os.close(fd)
@@ -66,9 +73,30 @@ def capture(
         out, err = _converse(ours, stdin, time.monotonic() + timeout)
     except TimeoutError as error:
         os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        _buried(pid)
         raise ProgramTimeout(f"`{' '.join(argv)}` did not end within {timeout:.0f} s") from error
-    return Completed(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), out, err)
+    return Completed(os.waitstatus_to_exitcode(_buried(pid)), out, err)
+
+
+def _spawned(
+    argv: tuple[str, ...] | list[str],
+    environment: Mapping[str, str],
+    actions: list[tuple[int, int, int]],
+    own_group: bool,
+) -> int:
+    with _STARTING:
+        if own_group:
+            pid = os.posix_spawnp(argv[0], argv, environment, file_actions=actions, setpgroup=0)
+        else:
+            pid = os.posix_spawnp(argv[0], argv, environment, file_actions=actions)
+        _own.add(pid)
+    return pid
+
+
+def _buried(pid: int) -> int:
+    status = os.waitpid(pid, 0)[1]
+    _forget(pid)
+    return status
 
 
 def _three_pipes() -> tuple[list[int], list[int]]:
@@ -215,7 +243,7 @@ class _Supervised:
         self._began = time.monotonic()
         output = None if program.terminal else subprocess.PIPE
         try:
-            with open(program.stdin or os.devnull, "rb") as stdin:
+            with open(program.stdin or os.devnull, "rb") as stdin, _STARTING:
                 self._process = subprocess.Popen(
                     argv,
                     cwd=program.cwd,
@@ -227,6 +255,7 @@ class _Supervised:
                     start_new_session=not program.terminal,
                     bufsize=0,
                 )
+                _own.add(self._process.pid)
         except OSError:
             os.close(self._control)
             os.close(self._status)
@@ -262,7 +291,7 @@ class _Supervised:
                 self._order(b"k")
             for fd, _ in poll.poll(self._patience(limits, last_heard, stopping=bool(why))):
                 if fd == stops.fileno():
-                    os.read(fd, 1)
+                    poll.unregister(fd)  # left unread: other threads are to be woken by it too
                     continue
                 chunk = os.read(fd, CHUNK if fd == self._status else PIPE_SIZE)
                 if not chunk:
@@ -292,9 +321,10 @@ class _Supervised:
         return ""
 
     def _patience(self, limits: Limits, last_heard: float, *, stopping: bool) -> float | None:
-        """Milliseconds until the next deadline; while stopping the supervisor keeps the time."""
+        """Milliseconds until the next deadline; while stopping the supervisor keeps the time, and only a
+        second request to stop is looked for."""
         if stopping:
-            return 1000.0
+            return 100.0
         until = min(self._began + limits.timeout, last_heard + limits.idle)
         return max(0.0, until - time.monotonic()) * 1000 if until != float("inf") else None
 
@@ -319,10 +349,9 @@ class _Supervised:
 
     def _bury_supervisor(self) -> None:
         """It was killed without a report. What it answered for has become ours, see become_subreaper."""
-        from holdfast.system import supervisor
-
         self._process.wait()
-        supervisor.kill_tree()
+        _forget(self._process.pid)
+        _kill_orphans()
 
     def close(self) -> None:
         """Closing the control pipe is the order to kill; then wait for the proof."""
@@ -332,6 +361,7 @@ class _Supervised:
             if stream:
                 stream.close()
         self._process.wait()
+        _forget(self._process.pid)
         if self._terminal:
             self._terminal.take_back()
 
@@ -425,6 +455,22 @@ def _enlarge_pipe(fd: int) -> None:
         fcntl.fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE)
     except OSError:
         return
+
+
+def _kill_orphans() -> None:
+    """Whatever became our child because its own parent died, with all below it, until none is left."""
+    from holdfast.system import supervisor
+
+    deadline = time.monotonic() + supervisor.PROOF_DEADLINE
+    while time.monotonic() < deadline:
+        with _STARTING:
+            orphans = [p for p, parent, _ in supervisor.process_table() if parent == os.getpid()]
+            orphans = [pid for pid in orphans if pid not in _own]
+        if not orphans:
+            return
+        for pid in orphans:
+            supervisor.kill_below(pid)
+            os.waitpid(pid, 0)
 
 
 def become_subreaper() -> None:

@@ -181,14 +181,23 @@ def kill_tree() -> set[int]:
     return killed
 
 
+def kill_below(root: int) -> None:
+    """This process and its descendants; those that are orphaned meanwhile come to whoever reaps here."""
+    _signal([root, *descendants(root)], signal.SIGKILL)
+
+
 def _signal_all(number: int) -> list[int]:
     alive = descendants(os.getpid())
-    for pid in alive:
+    _signal(alive, number)
+    return alive
+
+
+def _signal(pids: list[int], number: int) -> None:
+    for pid in pids:
         try:
             os.kill(pid, number)
         except ProcessLookupError:
             continue
-    return alive
 
 
 def descendants(root: int) -> list[int]:

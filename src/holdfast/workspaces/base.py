@@ -72,6 +72,14 @@ class Workspace(NamedTuple):
         return ""
 
 
+class Slot(NamedTuple):
+    """One of several further trees of a run, each for a task of its own."""
+
+    number: int
+    branch: str
+    """Full name of its task's branch; "" while it has none."""
+
+
 class Workspaces(Protocol):
     """A mode of working: how to get from a repository to a workspace."""
 
@@ -85,6 +93,17 @@ class Workspaces(Protocol):
     def open(self, git: Git, wanted: Wanted) -> Workspace:
         """Make what is missing. Raise Refused, with the way out, when there is no safe workspace."""
         ...
+
+    def slots(self, git: Git, wanted: Wanted) -> tuple[Slot, ...]:
+        """Those that are there, by number."""
+        return ()
+
+    def open_slot(self, git: Git, wanted: Wanted, number: int, start: str) -> Workspace:
+        """Found, or made to begin at the commit `start`, on no branch."""
+        raise Refused(
+            f"tasks can be worked on at once only in trees of their own, not in {self.name} mode",
+            fix="leave --jobs out, or run with --worktree",
+        )
 
 
 def state_directory(git: Git) -> str:

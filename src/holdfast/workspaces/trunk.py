@@ -2,10 +2,10 @@
 
 from holdfast.errors import Refused
 from holdfast.system.git import Git
-from holdfast.workspaces.base import Wanted, Workspace, no_commit_yet
+from holdfast.workspaces.base import Wanted, Workspace, Workspaces, no_commit_yet
 
 
-class Trunk:
+class Trunk(Workspaces):
     name = "trunk"
 
     def find(self, git: Git, wanted: Wanted) -> Git | None:

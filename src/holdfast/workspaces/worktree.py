@@ -12,26 +12,51 @@ from holdfast.errors import GitError, Refused
 from holdfast.system import clock, faults, files
 from holdfast.system.git import ABSENT, Git, GitKilled
 from holdfast.system.lock import exclusive
-from holdfast.workspaces.base import MARK, Wanted, Workspace, no_commit_yet, state_directory
+from holdfast.workspaces.base import MARK, Slot, Wanted, Workspace, Workspaces, no_commit_yet, state_directory
 from holdfast.workspaces.trees import Tree, linked_trees, main_branch, tree_on
 
 
-class Worktree:
+class Worktree(Workspaces):
     name = "worktree"
 
     def find(self, git: Git, wanted: Wanted) -> Git | None:
+        """By its branch, or by its place: its HEAD is detached while tasks have trees of their own."""
         tree = tree_on(git.common_dir, wanted.branch)
-        return tree.git(git.common_dir) if tree and tree.there else None
+        if tree is None or not tree.there:
+            tree = _resting(git, wanted.directory)
+        return tree.git(git.common_dir) if tree else None
 
     def open(self, git: Git, wanted: Wanted) -> Workspace:
         with exclusive(_making(git)):
             _refuse_own_checkout(git, wanted)
             _make_branch(git, wanted)
-            found = self.find(git, wanted) or _make_tree(git, wanted)
+            found = self.find(git, wanted)
+            if found is None:
+                _forget_trees_on(git, wanted.branch)
+                found = _make_tree(git, wanted.directory, _short(wanted.branch))
             workspace = Workspace(found, wanted.branch, own=True)
-            if not os.path.exists(workspace.made_mark):
-                _fill(workspace, wanted)
+            _fill(workspace, wanted)
         return workspace
+
+    def slots(self, git: Git, wanted: Wanted) -> tuple[Slot, ...]:
+        beginning = f"{wanted.directory}."
+        trees = [tree for tree in linked_trees(git.common_dir) if tree.root.startswith(beginning)]
+        found = [(tree.root.removeprefix(beginning), tree.branch) for tree in trees]
+        return tuple(sorted(Slot(int(end), branch) for end, branch in found if end.isdecimal()))
+
+    def open_slot(self, git: Git, wanted: Wanted, number: int, start: str) -> Workspace:
+        path = f"{wanted.directory}.{number}"
+        with exclusive(_making(git)):
+            tree = next((t for t in linked_trees(git.common_dir) if t.root == path and t.there), None)
+            found = tree.git(git.common_dir) if tree else _make_tree(git, path, "--detach", start)
+            workspace = Workspace(found, tree.branch if tree else "", own=True)
+            _fill(workspace, Wanted())
+        return workspace
+
+
+def _resting(git: Git, directory: str) -> Tree | None:
+    found = (t for t in linked_trees(git.common_dir) if t.root == directory and not t.branch and t.there)
+    return next(found, None)
 
 
 def _making(git: Git) -> str:
@@ -67,27 +92,34 @@ def _make_branch(git: Git, wanted: Wanted) -> None:
         ) from error
 
 
-def _make_tree(git: Git, wanted: Wanted) -> Git:
+def _make_tree(git: Git, directory: str, *start: str) -> Git:
     """Without files: those come in `_fill`, which can be done again."""
     for tree in linked_trees(git.common_dir):
-        if tree.root == wanted.directory or tree.branch == wanted.branch or _cut_off(tree, wanted):
-            _clear_remains(git, tree)
+        if tree.root == directory or _cut_off(tree, directory):
+            _clear_remains(tree)
     _forget_marks(git)
-    _require_room(wanted)
+    _require_room(directory)
     faults.point("tree.before")
-    git.run("worktree", "add", "--quiet", "--no-checkout", wanted.directory, _short(wanted.branch))
+    detached = start[:-1]
+    git.run("worktree", "add", "--quiet", "--no-checkout", *detached, directory, start[-1])
     faults.point("tree.added")
-    made = tree_on(git.common_dir, wanted.branch)
-    assert made is not None and made.there
+    made = next(tree for tree in linked_trees(git.common_dir) if tree.root == directory)
     return made.git(git.common_dir)
 
 
-def _cut_off(tree: Tree, wanted: Wanted) -> bool:
+def _forget_trees_on(git: Git, branch: str) -> None:
+    """Their directories are gone: git would call the branch taken."""
+    for tree in linked_trees(git.common_dir):
+        if tree.branch == branch:
+            _clear_remains(tree)
+
+
+def _cut_off(tree: Tree, directory: str) -> bool:
     """What git leaves when it dies while it writes down where the tree is."""
-    return not tree.root and os.path.basename(tree.admin).startswith(os.path.basename(wanted.directory))
+    return not tree.root and os.path.basename(tree.admin).startswith(os.path.basename(directory))
 
 
-def _clear_remains(git: Git, tree: Tree) -> None:
+def _clear_remains(tree: Tree) -> None:
     """Of a tree that cannot be worked in: its directory is gone, or leads nowhere.
 
     Only git's own note of it goes; a directory that is still there is moved aside by `_require_room`.
@@ -106,9 +138,8 @@ def _forget_marks(git: Git) -> None:
             files.remove_durably(os.path.join(home, name, MARK), fault="tree.unmade")
 
 
-def _require_room(wanted: Wanted) -> None:
+def _require_room(path: str) -> None:
     """A directory that leads to no tree was half made, or was damaged: kept, under another name."""
-    path = wanted.directory
     if not os.path.lexists(path):
         return
     if os.path.isdir(path) and not os.path.islink(path) and set(os.listdir(path)) <= {".git"}:
@@ -130,7 +161,7 @@ def _fill(workspace: Workspace, wanted: Wanted) -> None:
     has lost our state; recovery looks at what differs.
     """
     git = workspace.git
-    if not os.path.exists(os.path.join(git.git_dir, "index")):
+    if not os.path.exists(workspace.made_mark) and not os.path.exists(os.path.join(git.git_dir, "index")):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(git.git_dir, "index.lock"))
         git.run("read-tree", "--reset", "-u", _wanted_files(git, wanted))
@@ -140,9 +171,9 @@ def _fill(workspace: Workspace, wanted: Wanted) -> None:
 
 
 def _wanted_files(git: Git, wanted: Wanted) -> str:
-    tip = git.resolve(wanted.branch) or "HEAD"
     if not wanted.candidates:
-        return tip
+        return "HEAD"
+    tip = git.resolve(wanted.branch) or "HEAD"
     sealed = git.text("for-each-ref", "--format=%(parent) %(objectname)", wanted.candidates)
     rows = (row.split(" ") for row in sealed.splitlines())
     return next((row[-1] for row in rows if row[0] == tip), tip)

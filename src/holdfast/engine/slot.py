@@ -1,0 +1,183 @@
+"""A task in a tree of its own: given to it, found there again after a death, taken off it.
+
+A slot is a numbered working tree that is used again and again. With a task it is on that task's branch, where
+the usual protocol makes the task's one commit; without one its HEAD is detached. Nothing a slot holds is the
+truth: a task is done when the plan at the tip of the *run* branch says so.
+"""
+
+import os
+from typing import NamedTuple
+
+from holdfast.engine import rescue
+from holdfast.engine.complete import Done
+from holdfast.engine.flight import clear_flight
+from holdfast.engine.land import drop_helpers
+from holdfast.engine.leftover import end_leftovers
+from holdfast.engine.observe import landed_task, plan_at_tip
+from holdfast.engine.ready import detach_at, moving, settle
+from holdfast.engine.repair import Standing, recover
+from holdfast.engine.site import HEADS, TASK_BRANCHES, Site
+from holdfast.engine.source import in_tree, kept_files
+from holdfast.model.events import Recovered, Rescued
+from holdfast.model.plan import Document, Plan, Task
+from holdfast.system import faults, files
+from holdfast.system.git import ABSENT
+from holdfast.workspaces.base import Workspace
+
+
+class Found(NamedTuple):
+    """What a dead run left in a slot."""
+
+    task: Task
+    done: Done | None
+    """Its commit is made and was not published."""
+    standing: Standing | None
+    """It is under way, with its partial work in the tree."""
+
+
+def slot_site(site: Site, workspace: Workspace, number: int, branch: str = "") -> Site:
+    if branch:
+        workspace = workspace._replace(branch=branch)
+    return site._replace(workspace=workspace, crew=None, target=site.branch, slot=str(number))
+
+
+def task_branch(site: Site, task: Task) -> str:
+    named = "".join(c if c.isalnum() or c in "-_" else "-" for c in task.id).strip("-") or "task"
+    template = site.policy.task_branch
+    if template:
+        return HEADS + template.replace("{task}", named)
+    return f"{HEADS}{TASK_BRANCHES}{site.run}/{named}-{task.key}"
+
+
+def task_on(site: Site, plan: Plan, branch: str) -> Task | None:
+    """Whose branch this is; by its key where the plan was renumbered since."""
+    named = next((task for task in plan.tasks if task_branch(site, task) == branch), None)
+    key = branch.rpartition("-")[2]
+    return named or next((task for task in plan.tasks if task.key == key), None)
+
+
+# -- given to it -----------------------------------------------------------------------------------------
+
+
+def assign(site: Site, run: Site, tip: str) -> None:
+    """The task begins where the run branch is now. What an older life of its branch held is kept."""
+    old = site.git.resolve(site.branch)
+    if old and old != tip and not site.git.is_ancestor(old, tip):
+        ref = rescue.pin(site.git, site.run, "task-branch", old, f"{site.branch} before its task began again")
+        site.record(Rescued(ref, f"{site.branch.removeprefix(HEADS)} before its task began again"))
+    with moving(site):
+        if old != tip:
+            site.git.move_ref(site.branch, tip, old or ABSENT, "the task begins here", fault="slot.branch")
+        _check_out(site)
+        rescue.restore_start(site.workspace, tip)
+        _bring_ignored_plan(site, run)
+
+
+def _check_out(site: Site) -> None:
+    faults.point("slot.head.before")
+    site.git.run("symbolic-ref", "-m", "holdfast: a task for this tree", "HEAD", site.branch)
+    faults.point("slot.head.after")
+
+
+def _bring_ignored_plan(site: Site, run: Site) -> None:
+    for path in site.git.ignored(kept_files(site.plan)):
+        data = in_tree(run.git.root, path)
+        if data is not None and data != in_tree(site.git.root, path):
+            files.write_durably(os.path.join(site.git.root, path), data, fault="tree.plan")
+
+
+# -- found there again -----------------------------------------------------------------------------------
+
+
+def take_stock(site: Site, plan: Document) -> Found | None:
+    """`plan` is the one at the tip of the run branch. None: the slot is free, whatever it held is kept."""
+    end_leftovers(site)
+    settle(site)
+    task = task_on(site, plan.plan, site.branch) if site.branch else None
+    if task is None or task.status.settled:
+        free(site)
+        return None
+    found = _finished(site, task) or _under_way(site, task)
+    if found is None:
+        free(site)
+    return found
+
+
+def _finished(site: Site, task: Task) -> Found | None:
+    """Its commit is on its branch, or was when it had to be carried onto another tip."""
+    if _marked(site, task) or site.git.refs(site.candidate_prefix):
+        recover(site)
+    elif before := site.git.resolve(done_ref(site, task)):
+        _put_back(site, before)
+    if not _marked(site, task):
+        return None
+    drop_done(site, task)
+    commit = site.git.resolve(site.branch) or ""
+    document = plan_at_tip(site, commit)
+    assert document is not None
+    site.record(Recovered("its commit, made before the run died", "lands it", task.id))
+    return Found(task, Done(commit, document, landed_task(site.git, commit)[2] or 1), None)
+
+
+def _marked(site: Site, task: Task) -> bool:
+    commit = site.git.resolve(site.branch)
+    document = plan_at_tip(site, commit) if commit else None
+    same = next((t for t in document.plan.tasks if t.key == task.key), None) if document else None
+    return same is not None and same.status.settled
+
+
+def _under_way(site: Site, task: Task) -> Found | None:
+    standing = recover(site)
+    if standing.resume is None or standing.resume.key != task.key:
+        return None
+    return Found(standing.resume, None, standing)
+
+
+def _put_back(site: Site, commit: str) -> None:
+    """It was being carried onto another tip, from which nothing has to be kept: that is done again."""
+    with moving(site):
+        clear_flight(site.workspace.tree_state)
+        now = site.git.resolve(site.branch) or ABSENT
+        if now != commit:
+            site.git.move_ref(site.branch, commit, now, "back to the task's commit", fault="slot.back")
+        _check_out(site)
+        rescue.restore_start(site.workspace, commit)
+        drop_helpers(site)
+
+
+def done_ref(site: Site, task: Task) -> str:
+    """Names the task's commit while it is being carried onto another tip."""
+    return f"refs/holdfast/done/{site.run}/{task.key}"
+
+
+def drop_done(site: Site, task: Task) -> None:
+    ref = done_ref(site, task)
+    if commit := site.git.resolve(ref):
+        site.git.delete_refs({ref: commit}, fault="done.drop")
+
+
+# -- taken off it ----------------------------------------------------------------------------------------
+
+
+def free(site: Site) -> None:
+    """The task has landed, was given up, or is gone from the plan. Doing it twice changes nothing."""
+    tip = site.git.resolve(site.branch) if site.branch else None
+    if tip is None:
+        return
+    if not site.git.dirt().clean:
+        _keep_work(site, tip)
+    if not site.git.is_ancestor(tip, site.lands_on):
+        reason = "the commit of a task that did not land"
+        ref = rescue.pin(site.git, site.run, "task-branch", tip, reason)
+        site.record(Rescued(ref, reason))
+    drop_helpers(site)
+    with moving(site):
+        site.git.delete_refs({site.branch: tip}, fault="slot.branch.drop")
+        detach_at(site, tip)
+
+
+def _keep_work(site: Site, tip: str) -> None:
+    reason = "left in the tree of a task that is over"
+    ref = rescue.snapshot(site.workspace, site.run, f"slot-{site.slot}", reason)
+    site.record(Rescued(ref, reason))
+    rescue.restore_start(site.workspace, tip)

@@ -1,0 +1,267 @@
+"""Several tasks at once: each in a tree of its own, one commit each in one line, whatever dies."""
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from scratch import HOLDFAST, Cli, Repo, Result
+
+DIAMOND = """\
+# Diamond
+
+- [ ] T1 Begin
+- [ ] T2 Left
+  depends: T1
+- [ ] T3 Right
+  depends: T1
+- [ ] T4 Join
+  depends: T2, T3
+"""
+WRITE = 'echo "$HOLDFAST_TASK_ID" > "$HOLDFAST_TASK_ID.txt"'
+ALL = ["T1", "T2", "T3", "T4"]
+MEET = f"""{WRITE}
+case $HOLDFAST_TASK_ID in
+T2|T3) touch "$MEETING/$HOLDFAST_TASK_ID"
+     while ! test -e "$MEETING/T2" || ! test -e "$MEETING/T3"; do sleep 0.05; done;;
+T4) ls T2.txt T3.txt > seen.txt;;
+esac
+"""
+"""T2 and T3 wait for each other: they end only where both run at once."""
+
+
+@pytest.fixture
+def shop(repo: Repo, cli: Cli, tmp_path: Path) -> Repo:
+    repo.write("plan.md", DIAMOND)
+    repo.commit("Add the plan")
+    meeting = tmp_path / "meeting"
+    meeting.mkdir()
+    cli.env["MEETING"] = str(meeting)
+    return repo
+
+
+def run(cli: Cli, *words: str, agent: str = MEET, **env: str) -> Result:
+    return cli("run", "plan.md", "--worktree", "-j", "3", "--agent-cmd", agent, *words, env=env)
+
+
+def subjects(repo: Repo, branch: str = "holdfast/plan") -> list[str]:
+    assert repo.git("rev-list", "--merges", branch) == ""
+    return repo.git("log", "--reverse", "--format=%s", f"main..{branch}").splitlines()
+
+
+def tasks(repo: Repo, branch: str = "holdfast/plan") -> list[str]:
+    trailers = "--format=%(trailers:key=Holdfast-Task,valueonly,separator=%x2C)"
+    return repo.git("log", "--reverse", trailers, f"main..{branch}").split()
+
+
+def own(repo: Repo, name: str = "plan") -> Path:
+    return repo.path.with_name(f"{repo.path.name}-worktrees") / name
+
+
+def show(repo: Repo, path: str, branch: str = "holdfast/plan") -> str:
+    return repo.git("show", f"{branch}:{path}")
+
+
+def nothing_left(repo: Repo) -> None:
+    assert (
+        repo.git("for-each-ref", "refs/holdfast/base", "refs/holdfast/candidate", "refs/holdfast/done") == ""
+    )
+    assert repo.git("for-each-ref", "refs/heads/holdfast-task", "refs/heads/ticket") == ""
+    assert list((repo.path / ".git/holdfast").rglob("in-flight.json")) == []
+    for tree in own(repo).parent.iterdir():
+        assert repo.git("-C", str(tree), "status", "--porcelain") == ""
+    assert repo.git("-C", str(own(repo)), "rev-parse", "--abbrev-ref", "HEAD") == "holdfast/plan"
+
+
+def test_independent_tasks_run_at_once_and_a_join_sees_both(shop: Repo, cli: Cli) -> None:
+    result = run(cli)
+    assert result.code == 0, result.err
+    assert tasks(shop)[0] == "T1" and tasks(shop)[3] == "T4" and sorted(tasks(shop)) == ALL
+    assert show(shop, "seen.txt") == "T2.txt\nT3.txt"
+    assert show(shop, "plan.md") == DIAMOND.replace("[ ]", "[x]").rstrip("\n")
+    assert (own(shop) / "seen.txt").exists()
+    nothing_left(shop)
+    before = shop.git("for-each-ref")
+    assert run(cli).code == 0
+    assert shop.git("for-each-ref") == before
+
+
+def test_each_commit_holds_its_own_mark_and_work_alone(shop: Repo, cli: Cli) -> None:
+    assert run(cli).code == 0
+    for commit in shop.git("rev-list", "main..holdfast/plan").split():
+        task = shop.git("log", "-1", "--format=%(trailers:key=Holdfast-Task,valueonly)", commit).strip()
+        changed = set(shop.git("diff-tree", "-r", "--no-commit-id", "--name-only", commit).split())
+        assert changed - {"seen.txt"} == {"plan.md", f"{task}.txt"}
+        diff = shop.git("diff", "-U0", f"{commit}^", commit, "--", "plan.md").splitlines()
+        assert [line[:9] for line in diff if line.startswith("+- ")] == [f"+- [x] {task}"]
+
+
+def test_tasks_of_plain_lists_wait_for_what_stands_before_them(repo: Repo, cli: Cli) -> None:
+    repo.write("plan.md", "- [ ] One\n- [ ] Two\n")
+    repo.commit("Add the plan")
+    alone = 'test "$HOLDFAST_TASK_TITLE" = One || test -e 1.txt || exit 1; sleep 0.2; ' + WRITE
+    assert run(cli, "--max-attempts", "1", agent=alone).code == 0
+    assert tasks(repo) == ["1", "2"]
+
+
+def test_neighbours_tagged_as_parallel_do_not_wait_for_each_other(shop: Repo, cli: Cli) -> None:
+    shop.write("plan.md", "- [ ] T1 Begin\n- [ ] T2 [P] Left\n- [ ] T3 [P] Right\n- [ ] T4 Join\n")
+    shop.commit("Tag them")
+    assert run(cli).code == 0
+    assert show(shop, "seen.txt") == "T2.txt\nT3.txt"
+
+
+def test_tasks_that_name_the_same_file_do_not_run_together(shop: Repo, cli: Cli, tmp_path: Path) -> None:
+    shop.write("plan.md", "- [ ] T2 [P] Left\n  files: same.txt\n- [ ] T3 [P] Right\n  files: same.txt\n")
+    shop.commit("Name files")
+    alone = f'mkdir "{tmp_path}/alone" && sleep 0.3 && {WRITE} && echo $HOLDFAST_TASK_ID >> same.txt'
+    alone += f' && rmdir "{tmp_path}/alone"'
+    assert run(cli, "--max-attempts", "1", agent=alone).code == 0
+    assert show(shop, "same.txt") == "T2\nT3"
+
+
+CONFLICTING = f"""{MEET}
+if grep -qs '<<<<<<<' same.txt; then echo both > same.txt
+elif test "$HOLDFAST_TASK_ID" = T2 -o "$HOLDFAST_TASK_ID" = T3; then echo "$HOLDFAST_TASK_ID" > same.txt; fi
+"""
+
+
+def test_a_conflict_goes_back_to_the_agent_with_both_versions(shop: Repo, cli: Cli) -> None:
+    result = run(cli, agent=CONFLICTING)
+    assert result.code == 0, result.err
+    assert "conflicts with what landed meanwhile in same.txt; back to the agent" in result.out
+    assert show(shop, "same.txt") == "both"
+    assert sorted(tasks(shop)) == ALL
+    prompts = [p.read_text() for p in (shop.path / ".git/holdfast/logs").rglob("*.prompt.md")]
+    assert sum("between conflict markers" in prompt for prompt in prompts) == 1
+    nothing_left(shop)
+
+
+def test_a_conflict_that_stays_fails_that_task_alone(shop: Repo, cli: Cli) -> None:
+    """Whoever has to resolve it makes the other's file conflict anew, as often as it is asked."""
+    stubborn = f"""{MEET}
+case $HOLDFAST_TASK_ID in T2|T3)
+  if grep -qs '<<<<<<<' same.txt; then
+    echo "$$" > same.txt
+    blob=$(echo "not $$" | git hash-object -w --stdin)
+    git read-tree --index-output="$MEETING/index" holdfast/plan
+    GIT_INDEX_FILE="$MEETING/index" git update-index --cacheinfo "100644,$blob,same.txt"
+    tree=$(GIT_INDEX_FILE="$MEETING/index" git write-tree)
+    commit=$(git commit-tree -p holdfast/plan -m Mine "$tree")
+    git update-ref -m 'commit: Mine' refs/heads/holdfast/plan "$commit"
+  else echo "$HOLDFAST_TASK_ID" > same.txt; fi;;
+esac
+"""
+    result = run(cli, "--on-failure", "continue", agent=stubborn)
+    assert result.code == 1, result.out
+    landed = tasks(shop)
+    assert landed[0] == "T1" and len(landed) == 2 and landed[1] in ("T2", "T3")
+    (loser,) = {"T2", "T3"} - {landed[1]}
+    assert f"task {loser} failed; blocked by that: T4" in result.err
+    assert "it conflicts with what other tasks landed, still after 2 rounds" in result.out
+    refs = shop.git("for-each-ref", "--format=%(refname)", "refs/holdfast/rescue").split()
+    assert any(f"{loser}.txt" in shop.git("ls-tree", "-r", "--name-only", ref) for ref in refs)
+    nothing_left(shop)
+
+
+def test_a_merged_tree_that_the_gates_refuse_goes_back_to_the_agent(shop: Repo, cli: Cli) -> None:
+    agent = f"{MEET}\ntest -e T2.txt && test -e T3.txt && touch fixed.txt; exit 0"
+    gate = "test ! -e T2.txt || test ! -e T3.txt || test -e fixed.txt"
+    result = run(cli, "--verify", gate, agent=agent)
+    assert result.code == 0, result.err
+    assert "failed" in result.out
+    assert show(shop, "fixed.txt") == ""
+    nothing_left(shop)
+
+
+def test_the_users_commit_on_the_run_branch_stays(shop: Repo, cli: Cli) -> None:
+    commit = (
+        "if test $HOLDFAST_TASK_ID = T2; then "
+        "commit=$(git commit-tree -p holdfast/plan -m Mine 'holdfast/plan^{tree}'); "
+        "git update-ref -m 'commit: Mine' refs/heads/holdfast/plan $commit; fi"
+    )
+    result = run(cli, agent=f"{MEET}\n{commit}")
+    assert result.code == 0, result.err
+    assert "Mine" in subjects(shop)
+    assert sorted(tasks(shop)) == ALL
+
+
+def test_a_run_branch_that_an_agent_moves_is_put_back(shop: Repo, cli: Cli) -> None:
+    result = run(
+        cli, agent=f"{MEET}\ntest $HOLDFAST_TASK_ID != T2 || git update-ref refs/heads/holdfast/plan main"
+    )
+    assert result.code == 0, result.err
+    assert sorted(tasks(shop)) == ALL
+    nothing_left(shop)
+
+
+def test_a_stop_ends_every_agent_and_the_same_command_goes_on(shop: Repo, cli: Cli, tmp_path: Path) -> None:
+    waiting = f"{WRITE}; test -e {tmp_path}/go || {{ touch {tmp_path}/at-$HOLDFAST_TASK_ID; sleep 60; }}"
+    first = "test $HOLDFAST_TASK_ID != T1 || exit 0;"
+    command = (
+        *HOLDFAST,
+        "run",
+        "plan.md",
+        "--worktree",
+        "-j",
+        "3",
+        "--agent-cmd",
+        f"{WRITE}; {first} {waiting}",
+    )
+    process = subprocess.Popen(
+        command, cwd=shop.path, env=cli.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    deadline = time.monotonic() + 60
+    while not all((tmp_path / f"at-{task}").exists() for task in ("T2", "T3")):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 130
+    (tmp_path / "go").touch()
+    again = cli(*command[len(HOLDFAST) :])
+    assert again.code == 0, again.err
+    assert sorted(tasks(shop)) == ALL
+    nothing_left(shop)
+
+
+def test_what_many_left_behind_is_finished_by_one(shop: Repo, cli: Cli) -> None:
+    assert run(cli, HOLDFAST_FAULT="publish.before@2").code == -9
+    result = cli("run", "plan.md", "--worktree", "--agent-cmd", WRITE)
+    assert result.code == 0, result.err
+    assert sorted(tasks(shop)) == ALL
+    nothing_left(shop)
+
+
+def test_a_plan_that_git_ignores_is_marked_by_many(repo: Repo, cli: Cli) -> None:
+    repo.write(".gitignore", "plan.md\n")
+    repo.commit("Ignore")
+    repo.write("plan.md", DIAMOND)
+    result = run(cli, agent=WRITE)
+    assert result.code == 0, result.err
+    assert sorted(tasks(repo)) == ALL
+    assert (own(repo) / "plan.md").read_text() == DIAMOND.replace("[ ]", "[x]")
+    assert run(cli, agent=WRITE).code == 0
+
+
+def test_several_at_once_need_trees_of_their_own(shop: Repo, cli: Cli) -> None:
+    result = cli("run", "plan.md", "--trunk", "-j", "2", "--agent-cmd", WRITE)
+    assert result.code == 2
+    assert "--worktree" in result.err
+
+
+def test_tickets_of_an_epic_have_branches_of_their_own(repo: Repo, cli: Cli) -> None:
+    tickets = ("{id: a, title: A}", "{id: b, title: B}", "{id: c, title: C, depends_on: [a, b]}")
+    epic = "".join(f"  - {ticket}\n" for ticket in tickets)
+    repo.write("epics/shop/shop.epic.yaml", f"name: Shop\ntickets:\n{epic}")
+    for ticket in "abc":
+        repo.write(f"epics/shop/tickets/{ticket}.md", f"# {ticket}\n")
+    repo.commit("Add the epic")
+    agent = f'{WRITE}; git rev-parse --abbrev-ref HEAD > "$HOLDFAST_TASK_ID.branch"'
+    result = cli("run", "epics/shop", "--worktree", "-j", "2", "--agent-cmd", agent)
+    assert result.code == 0, result.err
+    assert sorted(tasks(repo, "epic/shop")) == ["a", "b", "c"]
+    assert [show(repo, f"{t}.branch", "epic/shop") for t in "abc"] == ["ticket/a", "ticket/b", "ticket/c"]
+    assert '"epic_branch": "epic/shop"' in show(repo, "epics/shop/artifacts/epic-state.json", "epic/shop")
+    assert repo.git("for-each-ref", "refs/heads/ticket") == ""
