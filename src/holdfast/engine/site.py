@@ -19,7 +19,6 @@ from holdfast.system.process import Stops
 from holdfast.system.redact import Secrets
 from holdfast.workspaces.base import Slot, Workspace
 
-
 HEADS = "refs/heads/"
 TASK_BRANCHES = "holdfast-task/"
 
