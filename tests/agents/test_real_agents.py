@@ -30,6 +30,8 @@ from typist import Typist
 PLAN = "# Work\n\n- [ ] One\n- [ ] Two\n- [ ] Three\n"
 TASKS = ("1.1", "1.2", "1.3")
 DONE = Say("SUGGESTED_COMMIT_MESSAGE: As agreed\nEND_COMMIT_MESSAGE\n<SUCCESS>task implemented</SUCCESS>")
+A_REQUEST = 0.0006
+"""What Claude Code thinks that one of the model server's answers costs, in dollars."""
 FOREVER = "tail -f /dev/null"
 PATIENCE = 60.0
 
@@ -60,6 +62,11 @@ class Night:
         argv = (*HOLDFAST, *self.command(*options))
         nowhere = subprocess.DEVNULL
         return subprocess.Popen(argv, cwd=self.repo.path, env=self.env, stdout=nowhere, stderr=nowhere)
+
+    def use_account(self) -> None:
+        """Of Claude Code: limits with a reset are those of an account, not of a key."""
+        if self.env.pop("ANTHROPIC_API_KEY", ""):
+            self.env["CLAUDE_CODE_OAUTH_TOKEN"] = "dummy"
 
     def events(self, kind: str) -> list[dict[str, Any]]:
         told = Cli(self.repo.path, self.env)("log", "--json").out.splitlines()
@@ -153,6 +160,9 @@ def test_after_a_kill_in_the_middle_of_a_tool_call_the_same_command_finishes(nig
     else:
         assert "echo half" in continued, "the model is shown what it had called before"
     assert "This attempt was interrupted and goes on now" in continued and "`work-1.1.txt`" in continued
+    if night.driver.name == "claude":  # what it told before the kill nobody heard; nothing is counted twice
+        assert [round(end["cost_usd"] / A_REQUEST, 3) for end in night.events("agent_ended")] == [3.0, 3.0]
+        assert round(night.events("run_ended")[-1]["cost_usd"] / A_REQUEST, 3) == 6.0
 
 
 def test_after_a_kill_without_a_trace_of_the_conversation_a_new_one_finishes(night: Night) -> None:
@@ -364,6 +374,34 @@ def test_its_log_is_readable_and_holds_no_secret_nor_does_anything_else_we_write
     assert night.repo.git("log", "-1", "--format=%s") == "Add [redacted]"
 
 
+def limited_until(reset: int, driver: Driver) -> Refuse:
+    """A limit of an account, as each service tells it."""
+    if driver.name == "codex":
+        fields = (("plan_type", "plus"), ("resets_at", reset))
+        return Refuse(429, "usage_limit_reached", "too much", fields=fields)
+    headers = {"status": "rejected", "reset": str(reset), "representative-claim": "five_hour"}
+    sent = tuple((f"anthropic-ratelimit-unified-{name}", value) for name, value in headers.items())
+    return Refuse(429, "rate_limit_error", "too much", (("retry-after", "9999"), *sent))
+
+
+def test_a_limit_that_resets_soon_is_waited_out_and_the_same_conversation_goes_on(night: Night) -> None:
+    night.use_account()
+    night.server.then(night.driver.write(night.repo.path / "half.txt", "half\n"))
+    night.server.then(lambda: limited_until(int(time.time()) + 5, night.driver))
+    night.works("1.1")
+    result = night.run("--only", "1.1", "--max-attempts", "1")
+    assert result.code == 0, result.out + result.err
+    ends = night.events("agent_ended")
+    assert [end["outcome"] for end in ends] == ["limited", "finished"]
+    assert sum(end["tokens_in"] for end in ends) == 400
+    assert len({event["session"] for event in night.events("agent_session")}) == 1
+    assert "half.txt" in json.dumps(night.server.requests[2].body), "it is shown what it had done before"
+    if night.driver.name == "claude":  # Codex names a minute, which may have passed, and no cost
+        (wait,) = night.events("waiting")
+        assert 0 < wait["seconds"] <= 5
+        assert round(ends[1]["cost_usd"] / ends[0]["cost_usd"], 3) == 3.0, "three answers after one"
+
+
 claude_only = pytest.mark.parametrize("driver", [ClaudeDriver()], ids=["claude"], indirect=True)
 
 
@@ -389,11 +427,8 @@ def test_what_it_was_not_permitted_to_do_is_told_to_the_next_attempt(night: Nigh
 
 @claude_only
 def test_a_usage_limit_is_known_with_the_time_it_resets(night: Night) -> None:
-    del night.env["ANTHROPIC_API_KEY"]
-    night.env["CLAUDE_CODE_OAUTH_TOKEN"] = "dummy"  # limits of this kind are those of an account
-    headers = {"status": "rejected", "reset": "4102444800", "representative-claim": "five_hour"}
-    sent = tuple((f"anthropic-ratelimit-unified-{name}", value) for name, value in headers.items())
-    night.server.then(Refuse(429, "rate_limit_error", "too much", (("retry-after", "9999"), *sent)))
+    night.use_account()
+    night.server.then(limited_until(4102444800, night.driver))
     result = night.run("--max-attempts", "1")
     assert result.code == 5 and "run the same command again after 2100-01-01" in result.err
     (end,) = night.events("agent_ended")

@@ -6,20 +6,22 @@
         assert len(server.requests) == 2
 
 Each request of the conversation takes the next turn: `Say` a text, `Call` a tool, `Refuse` with a status and
-headers, `Hang` until the server closes; `delay` holds an answer back. Several agents, one after the other or
-after a kill, go on in the same script. Requests beside the conversation (token counts, titles, lists of
-models) are answered without taking a turn. When the script is over the answer is 400, which no agent retries.
+headers, `Hang` until the server closes; `delay` holds an answer back. A function makes its turn when the
+request comes, for one that has to name a time. Several agents, one after the other or after a kill, go on in
+the same script. Requests beside the conversation (token counts, titles, lists of models) are answered without
+taking a turn. When the script is over the answer is 400, which no agent retries.
 """
 
 import json
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 from model_server import chat_api, messages_api, responses_api
 from model_server.turns import Call, Hang, Refuse, Say, Turn
 
+Scripted = Turn | Callable[[], Turn]
 OVER = Refuse(400, "invalid_request_error", "the script is over")
 
 
@@ -31,7 +33,7 @@ class Request(NamedTuple):
 
 
 class ModelServer:
-    def __init__(self, script: Iterable[Turn] = ()) -> None:
+    def __init__(self, script: Iterable[Scripted] = ()) -> None:
         self._script = list(script)
         self._changed = threading.Condition()
         self.closing = threading.Event()
@@ -42,7 +44,7 @@ class ModelServer:
         self._http.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._http.server_port}"
 
-    def then(self, *turns: Turn) -> None:
+    def then(self, *turns: Scripted) -> None:
         """More at the end of the script."""
         self._script += turns
 
@@ -51,7 +53,8 @@ class ModelServer:
             self.requests.append(request)
             self._changed.notify_all()
             number = len(self.requests)
-        return number, self._script[number - 1] if number <= len(self._script) else OVER
+        turn = self._script[number - 1] if number <= len(self._script) else OVER
+        return number, turn() if callable(turn) else turn
 
     def wait_for_requests(self, count: int, timeout: float = 30.0) -> None:
         """Until so many have come; a conversation that stalls is a test that fails."""

@@ -33,6 +33,14 @@ def test_each_request_takes_the_next_turn_and_is_recorded() -> None:
     assert [(r.path, r.body["n"]) for r in server.requests] == [(MESSAGES, 1), (RESPONSES, 2)]
 
 
+def test_a_function_makes_its_turn_when_the_request_comes() -> None:
+    made: list[str] = []
+    with ModelServer([Say("one"), lambda: Say(made[-1])]) as server:
+        post(server, MESSAGES)
+        made.append("just now")
+        assert "just now" in post(server, MESSAGES)
+
+
 @pytest.mark.parametrize(("path", "last"), [(MESSAGES, "message_stop"), (RESPONSES, "response.completed")])
 def test_a_tool_call_comes_as_a_whole_stream(path: str, last: str) -> None:
     with ModelServer([Call("Write", {"path": "a b"}, "now")]) as server:
