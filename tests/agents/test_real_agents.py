@@ -279,11 +279,13 @@ def test_what_it_reports_by_a_tool_call_decides_message_and_criteria(
 ) -> None:
     night.repo.write("plan.md", WITH_CRITERIA)
     night.base = night.repo.commit("criteria")
-    write, report = driver.write, driver.report
+    report = driver.report
     slow = [{"number": 1, "met": True}, {"number": 2, "met": False, "note": "it sleeps"}]
     fast = [{"number": 1, "met": True}, {"number": 2, "met": True}]
-    night.server.then(write(night.repo.path / "one.txt", "slow\n"))
-    night.server.then(report(done=True, summary="it adds", criteria=slow), Say("There."))
+    night.server.then(
+        driver.write(night.repo.path / "one.txt", "slow\n"), report(done=False, summary="not yet")
+    )
+    night.server.then(report(done=True, summary="it adds", criteria=slow), Say("<SUCCESS>fine</SUCCESS>"))
     night.server.then(report(done="perhaps", summary="a call that is not taken"))
     night.server.then(report(done=True, summary="fast", commit_message="Add", criteria=fast), Say("There."))
     result = night.run("--only", "1.1")
@@ -291,23 +293,15 @@ def test_what_it_reports_by_a_tool_call_decides_message_and_criteria(
     failures = [failure["reason"] for failure in night.events("attempt_failed")]
     assert failures == ["not every acceptance criterion is met: it is fast: it sleeps"]
     assert night.repo.git("log", "-1", "--format=%s") == "Add"
-    assert "→ report: done: fast" in Cli(night.repo.path, night.env)("log", "1.1").out
     asked = json.dumps(night.server.requests[0].body)
     assert "Report the result with the tool `report`" in asked and "whether it is met" in asked
 
 
-def test_a_report_that_it_is_not_done_is_believed_and_without_the_tool_a_tag_is(
-    night: Night, driver: ReportingDriver
-) -> None:
-    report = driver.report
-    night.server.then(report(done=False, summary="no compiler"), Say("<SUCCESS>all is well</SUCCESS>"))
-    result = night.run("--only", "1.1", "--max-attempts", "1")
-    assert result.code == 1 and "task 1.1 failed after 1 attempt: no compiler" in result.err
-    night.server.then(report(done=False, summary="nobody hears this"))
+def test_without_the_report_tool_the_tag_is_believed(night: Night, driver: ReportingDriver) -> None:
+    night.server.then(driver.report(done=False, summary="nobody hears this"))
     night.works("1.1")
     result = night.run("--only", "1.1", f"--agent-args={driver.without_report_server()}")
     assert result.code == 0, result.out + result.err
-    assert [end["outcome"] for end in night.events("agent_ended")] == ["refused", "finished"]
     assert night.repo.git("log", "-1", "--format=%s") == "As agreed"
 
 
@@ -423,16 +417,6 @@ def test_what_it_was_not_permitted_to_do_is_told_to_the_next_attempt(night: Nigh
     assert "These tool calls were not permitted, so do without them:\\n- Bash: make test" in json.dumps(
         night.server.requests[2].body["messages"]
     )
-
-
-@claude_only
-def test_a_usage_limit_is_known_with_the_time_it_resets(night: Night) -> None:
-    night.use_account()
-    night.server.then(limited_until(4102444800, night.driver))
-    result = night.run("--max-attempts", "1")
-    assert result.code == 5 and "run the same command again after 2100-01-01" in result.err
-    (end,) = night.events("agent_ended")
-    assert (end["outcome"], end["resets_at"]) == ("limited", 4102444800.0)
 
 
 goose_only = pytest.mark.parametrize("driver", [GooseDriver()], ids=["goose"], indirect=True)
