@@ -209,6 +209,12 @@ def test_an_agent_without_an_interface_is_bad_usage(desk: Desk) -> None:
     assert "the agent scripted has no interface of its own" in result.err
 
 
+def test_one_terminal_is_for_one_agent(desk: Desk) -> None:
+    result = desk.cli("run", "plan.md", "--worktree", "--jobs", "2", "--interactive", "--agent-cmd", "true")
+    assert result.code == 2
+    assert "one terminal for one agent" in result.err and "--jobs" in result.err
+
+
 def test_a_setting_can_ask_for_it_and_a_flag_takes_it_back(desk: Desk) -> None:
     desk.repo.write("holdfast.toml", "interactive = true\n")
     desk.repo.commit("settings")

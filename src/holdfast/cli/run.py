@@ -338,6 +338,10 @@ def _require_terminal(config: Config) -> None:
             f"the agent {config.agent} has no interface of its own",
             fix=f"name one that has: --agent {' or '.join(WITH_INTERFACE)}, or leave out --interactive",
         )
+    if config.policy.jobs > 1:
+        raise UsageError(
+            "--interactive has one terminal for one agent", fix="leave out --jobs, or leave out --interactive"
+        )
     if not has_terminal():
         raise UsageError(
             "--interactive needs a terminal, in its foreground and not in a pipe",

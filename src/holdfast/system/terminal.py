@@ -16,7 +16,7 @@ def has_terminal() -> bool:
     except OSError:
         return False
     try:
-        return all(map(os.isatty, (0, 1, 2))) and os.tcgetpgrp(fd) == os.getpgrp()
+        return all(map(os.isatty, (0, 1))) and os.tcgetpgrp(fd) == os.getpgrp()
     finally:
         os.close(fd)
 
