@@ -46,6 +46,10 @@ def find_plan(git: Git, wanted: str, *, ignore_uncommitted: bool = False) -> Pla
     path = _resolve(git.root, wanted)
     shown = _relative(path, git.root)
     if shown.startswith("../"):
+        where, name = os.path.split(os.path.abspath(wanted))
+        place = _relative(os.path.join(os.path.realpath(where), name), git.root)
+        if begun := _as_begun(git, os.path.abspath(wanted), place):  # an agent put a link in its place
+            return _recognised(begun, place, ignore_uncommitted)
         raise UsageError(
             f"{wanted} is outside this repository: its marks could not be part of the commits",
             fix=f"copy it into {git.root} and run again",

@@ -34,6 +34,8 @@ class Hostile(NamedTuple):
     kept under rescue and not put back."""
     blocked: bool = False
     """They cannot be put back at all, since something stands in their place."""
+    puts_right: str = ""
+    """What the user does when the runner died beside it, where only they know that it was not their doing."""
     ignored: bool = False
     """It changes files that git ignores, and those are never put back."""
     options: tuple[str, ...] = ()
@@ -64,7 +66,9 @@ AGENTS: dict[str, Hostile] = {
         "git merge -q --no-ff --no-commit HEAD@{1}"
     ),
     "deletes the run branch": Hostile("git checkout -q --detach; git branch -q -D main"),
-    "renames the run branch": Hostile("git branch -m mine-$HOLDFAST_TASK_ID", makes="refs/heads/mine-.*"),
+    "renames the run branch": Hostile(
+        "git branch -m mine-$HOLDFAST_TASK_ID", makes="refs/heads/mine-.*", puts_right="git branch -m main"
+    ),
     "begins a history of its own": Hostile(
         f"git checkout -q --orphan mine-$HOLDFAST_TASK_ID; {COMMIT}", makes="refs/heads/mine-.*"
     ),
@@ -120,7 +124,10 @@ AGENTS: dict[str, Hostile] = {
     "renames the plan": Hostile("mv plan.md mine-$HOLDFAST_TASK_ID.md", also=r"mine-.*\.md"),
     "makes the plan a directory": Hostile("rm plan.md; mkdir plan.md; touch plan.md/x"),
     "makes the plan a link": Hostile("rm plan.md; ln -s /etc/passwd plan.md"),
-    "writes another plan": Hostile("printf '# Mine\\n\\n- [ ] Other\\n' > plan.md"),
+    "writes another plan": Hostile(
+        "printf '# Mine\\n\\n- [ ] Other\\n' > plan.md",
+        puts_right="git checkout -q HEAD -- plan.md",
+    ),
     # -- files
     "cleans everything": Hostile("git clean -q -fdx", first=True, ignored=True),
     "makes a repository inside": Hostile(

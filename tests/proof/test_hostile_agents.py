@@ -11,7 +11,7 @@ from proof.conftest import Settle
 from proof.hostile import AGENTS, Hostile, script
 from proof.scene import Scene, make_scene
 from proof.sweep import Struck, Verdict, judge
-from scratch import HOLDFAST
+from scratch import HOLDFAST, run
 
 PARTS = 8
 SAMPLE = 47
@@ -52,6 +52,9 @@ def judged(number: int, arena: Path) -> Verdict:
 
     def strike(scene: Scene, _: int) -> Struck:
         result = scene.run(**fault)
+        if fault and agent.puts_right:
+            done = run(("sh", "-c", agent.puts_right), cwd=scene.repo.path, env=scene.repo.env)
+            assert done.code == 0, done.err
         return Struck(result.code, result.out + result.err, f"{name} ({policy})")
 
     template = _scene(agent, policy, arena / f"template-{number}")

@@ -59,6 +59,21 @@ def _in_flight_here(git: Git, place: PlanPlace) -> bool:
     return isinstance(flight, Flight) and flight.plan == place.path
 
 
+def _left_by_agent(git: Git, place: PlanPlace) -> str:
+    """The branch of the task in flight here, where HEAD is elsewhere and it was the agent that moved it; ""
+    otherwise: a branch that the user has switched to is the one they mean."""
+    flight = read_flight(Workspace(git, "").tree_state)
+    if not isinstance(flight, Flight) or flight.by_hand or flight.plan != place.path:
+        return ""
+    if git.current_branch() == flight.branch:
+        return ""
+    from holdfast.engine.observe import AGENT_ACTION
+    from holdfast.system import reflog
+
+    last = next(reflog.moves(git, "HEAD"), None)
+    return flight.branch if last and last.action.startswith(AGENT_ACTION) else ""
+
+
 def _ran_in_place(git: Git, place: PlanPlace) -> bool:
     from holdfast.cli.place import journal_path
     from holdfast.journal import read_only
@@ -71,7 +86,7 @@ def _ran_in_place(git: Git, place: PlanPlace) -> bool:
 
 def _wanted(git: Git, place: PlanPlace, policy: Policy) -> Wanted:
     if policy.mode == "trunk":
-        return Wanted()
+        return Wanted(_left_by_agent(git, place))
     from holdfast.engine.place import run_id
     from holdfast.workspaces.naming import wanted_tree
 

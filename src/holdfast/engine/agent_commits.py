@@ -12,6 +12,7 @@ from holdfast.engine import rescue
 from holdfast.engine.agent_run import Try, run_agent
 from holdfast.engine.attempt import (
     inspect_changes,
+    nested_repositories,
     put_plan_back,
     put_repository_back,
     respect_others,
@@ -95,7 +96,10 @@ def agents_commit(site: Site, flight: Flight, before: Document, task: Task) -> S
     if not git.dirt().clean:
         return "changes were left uncommitted"
     assert after is not None
-    staged = Staged("", git.changes_between(flight.base, tip), b"")
+    changes = git.changes_between(flight.base, tip)
+    if nested := nested_repositories(site, changes):
+        return f"the commit holds a git repository of its own: {', '.join(nested)}"
+    staged = Staged("", changes, b"")
     return Sealed(tip, staged, after, before, landed=True)
 
 

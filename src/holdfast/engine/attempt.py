@@ -100,21 +100,11 @@ def respect_others(site: Site, flight: Flight) -> Failure | None:
     """Our records, the user's files and other refs as they were, and nobody else's commit undone."""
     _restore_state(site, flight)
     locks, changed = guard.clear_locks(site), guard.put_files_back(site, flight)
-    if changed:
-        _look_at_contents_again(site)
     found = put_others_back(site, flight)
     for notice in (*locks, *changed, *found.notices, *pushed_since(site.git, flight.began)):
         site.record(Noticed(notice, flight.task))
     _respect_commits_of_others(site, flight)
     return Failure("the agent stashed its work", STASHED) if found.stashed else None
-
-
-def _look_at_contents_again(site: Site) -> None:
-    """What is in the index may have gone there through a filter of the agent's, and git would go by the file
-    times noted beside it. An index older than every file makes it compare contents."""
-    index = os.path.join(site.git.git_dir, "index")
-    if os.path.exists(index):
-        os.utime(index, (1, 1))
 
 
 def _respect_commits_of_others(site: Site, flight: Flight) -> None:
@@ -262,11 +252,15 @@ def naming_the_last_commit(site: Site, plan: Document, base: str) -> Document:
     return site.plan.dialect.complete(plan, completion(last, task.id, branch, site.attempts(task.id)))
 
 
+def nested_repositories(site: Site, changes: tuple[Change, ...]) -> list[str]:
+    nested = [c.path for c in changes if c.new_mode == GITLINK and c.old_mode != GITLINK]
+    return [] if os.path.exists(os.path.join(site.git.root, ".gitmodules")) else nested
+
+
 def inspect_changes(site: Site, changes: tuple[Change, ...], outcome: Outcome) -> None:
     ours = kept_files(site.plan)
     work = [change for change in changes if change.path not in ours]
-    nested = [c.path for c in work if c.new_mode == GITLINK and c.old_mode != GITLINK]
-    if nested and not os.path.exists(os.path.join(site.git.root, ".gitmodules")):
+    if nested := nested_repositories(site, changes):
         names = ", ".join(nested)
         raise Rejected(
             f"a git repository was made inside this one: {names}",

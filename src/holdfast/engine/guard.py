@@ -165,7 +165,17 @@ def put_files_back(site: Site, flight: Flight) -> list[str]:
         else:
             _replace_keeping_mode(path, before)
         notices.append(f"the agent changed {path}; put back" + (f", its version is {kept}" if after else ""))
+    if notices:
+        _look_at_contents_again(site)
     return notices
+
+
+def _look_at_contents_again(site: Site) -> None:
+    """What is in the index may have gone there through a filter of the agent's, and git would go by the file
+    times noted beside it. An index older than every file makes it compare contents."""
+    index = os.path.join(site.git.git_dir, "index")
+    if os.path.exists(index):
+        os.utime(index, (1, 1))
 
 
 def _replace_keeping_mode(path: str, data: bytes) -> None:

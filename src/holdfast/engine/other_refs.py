@@ -1,4 +1,4 @@
-"""Refs that are not the run's: other branches, tags, notes and the stash, as they were when the task began.
+"""Refs that are not the run's branch: others, tags, notes, rescues and the stash, as they were when it began.
 
 While the run lives, what became of them happened beside the agent: they are put back, what they were moved to
 is pinned under rescue first, and a move that git's reflog shows to be somebody else's stays. After a crash
@@ -17,9 +17,10 @@ from holdfast.errors import GitError
 from holdfast.system import files, reflog
 from holdfast.system.git import ABSENT, Git, GitKilled
 
-GUARDED = ("refs/heads", "refs/tags", "refs/notes", "refs/stash")
+GUARDED = ("refs/heads", "refs/tags", "refs/notes", "refs/stash", "refs/holdfast/rescue")
 STASH = "refs/stash"
 MOST_NAMED = 5
+_OURS = ("refs/holdfast/", STASH)
 
 
 class Found(NamedTuple):
@@ -50,7 +51,7 @@ def put_others_back(site: Site, flight: Flight) -> Found:
     stash = now.refs.get(STASH)
     if (stash, now.stash_log) != (before.get(STASH), flight.others.stash_log):
         notices.append(_put_stash_back(site, flight, stash))
-    made = sorted(name for name in now.refs if name not in before and name != STASH)
+    made = sorted(name for name in now.refs if name not in before and not name.startswith(_OURS))
     notices += _named("made while the agent worked, left as they are", made)
     stashed = stash is not None and (now.stash_log or b"").startswith(flight.others.stash_log or b"")
     return Found(tuple(filter(None, notices)), stashed and stash != before.get(STASH))
@@ -62,8 +63,15 @@ def keep_others(site: Site, flight: Flight) -> list[str]:
         return []
     now = other_refs(site, flight.branch).refs
     before = flight.others.refs
-    differing = [name for name in before if now.get(name) != before[name]]
+    theirs = [name for name in before if not name.startswith("refs/holdfast/")]  # ours they may have dropped
+    differing = [name for name in theirs if now.get(name) != before[name]]
     return [*filter(None, (_keep(site, flight, name, now.get(name)) for name in differing))]
+
+
+def stash_changed(site: Site, flight: Flight) -> bool:
+    if flight.others is None:
+        return False
+    return site.git.resolve(STASH) != flight.others.refs.get(STASH)
 
 
 def pushed_since(git: Git, began: float) -> list[str]:

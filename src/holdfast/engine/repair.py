@@ -8,7 +8,7 @@ from holdfast.engine.agent_commits import agents_commit, ask_to_commit
 from holdfast.engine.attempt import put_plan_back
 from holdfast.engine.begin import begin, rest
 from holdfast.engine.claims import require_agreement
-from holdfast.engine.commit import prepare_index
+from holdfast.engine.commit import Sealed, prepare_index
 from holdfast.engine.flight import Flight, read_flight, set_aside_flight, write_flight
 from holdfast.engine.land import drop_helpers, lying_otherwise, write_ignored_files
 from holdfast.engine.marks import (
@@ -20,11 +20,12 @@ from holdfast.engine.marks import (
     only_marked,
 )
 from holdfast.engine.observe import Sight, look, plan_at_tip, same_task
-from holdfast.engine.other_refs import keep_others
+from holdfast.engine.other_refs import keep_others, stash_changed
 from holdfast.engine.pin import pin_base
 from holdfast.engine.recover import Action, Record, decide
 from holdfast.engine.repair_landed import finish_landed, publish_sealed
 from holdfast.engine.site import Site
+from holdfast.engine.source import in_tree, kept_files
 from holdfast.engine.torn import settle_objects
 from holdfast.errors import Refused
 from holdfast.model.events import Noticed, Recovered, Rescued, TaskLanded
@@ -50,7 +51,7 @@ class Standing(NamedTuple):
 def recover(site: Site) -> Standing:
     """Until nothing that an earlier run left stands in the way, or somebody has to decide."""
     settle_objects(site)
-    _keep_other_refs(site)
+    _settle_repository(site)
     for _ in range(MOST_REPAIRS):
         sight = look(site)
         clear_dead_locks(site, sight)
@@ -64,11 +65,18 @@ def recover(site: Site) -> Standing:
     )
 
 
-def _keep_other_refs(site: Site) -> None:
+def _settle_repository(site: Site) -> None:
+    """Before anything is looked at: an agent's excludes would hide its work, its filters disguise it. Where a
+    commit is sealed that is long done, and what has changed since is the user's doing."""
     flight = read_flight(site.workspace.tree_state)
-    if isinstance(flight, Flight) and flight.run == site.run:
-        for notice in keep_others(site, flight):
-            site.record(Recovered("an interrupted attempt", notice, flight.task))
+    if not isinstance(flight, Flight) or flight.run != site.run or flight.by_hand:
+        return
+    if site.git.refs(site.candidate_prefix):
+        return
+    gone = site.git.resolve(flight.branch) is None
+    notices = [*guard.put_files_back(site, flight), *keep_others(site, flight)]
+    for notice in (*notices, *(guard.put_back(site, flight).notices if gone else ())):
+        site.record(Recovered("an interrupted attempt", notice, flight.task))
 
 
 def clear_dead_locks(site: Site, sight: Sight) -> None:
@@ -140,7 +148,7 @@ def _accept(site: Site, sight: Sight) -> None:
     before = plan_at_tip(site, flight.base, flight)
     task = same_task(site, before.plan, flight) if before else None
     made = agents_commit(site, flight, before, task) if before and task else "the plan is gone"
-    if isinstance(made, str):
+    if isinstance(made, str) or _work_is_stashed(site, flight, made):
         _put_branch_back(site, sight)
         return
     files.flush_file_systems(site.git.root, site.git.common_dir)
@@ -150,6 +158,11 @@ def _accept(site: Site, sight: Sight) -> None:
     site.record(TaskLanded(flight.task, flight.title, made.commit, flight.attempt, 0.0))
 
 
+def _work_is_stashed(site: Site, flight: Flight, made: Sealed) -> bool:
+    nothing_else = {change.path for change in made.changes} <= set(kept_files(site.plan))
+    return nothing_else and stash_changed(site, flight)
+
+
 def _ask_agent(site: Site, sight: Sight) -> None:
     (task,) = sight.marked
     ask_to_commit(site, sight, task)
@@ -157,9 +170,13 @@ def _ask_agent(site: Site, sight: Sight) -> None:
 
 def _put_branch_back(site: Site, sight: Sight) -> None:
     flight = _in_flight(sight)
-    findings = guard.put_back(site, flight)
-    for notice in findings.notices:
+    committed = site.git.blob(f"HEAD:{site.plan.path}")
+    for notice in guard.put_back(site, flight).notices:
         site.record(Recovered("an interrupted attempt", notice, flight.task))
+    # The very plan that the agent committed is no edit of the user's.
+    if committed == in_tree(site.git.root, site.plan.path) and _plan_spoilt(site, flight):
+        prepare_index(site, flight.base)
+        put_plan_back(site, flight)
 
 
 def _rebase_record(site: Site, sight: Sight) -> None:

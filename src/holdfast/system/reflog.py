@@ -24,7 +24,8 @@ class Move(NamedTuple):
 
 
 def moves(git: Git, ref: str) -> Iterator[Move]:
-    data = files.read_if_there(os.path.join(git.common_dir, "logs", ref))
+    """HEAD has one in each working tree."""
+    data = files.read_if_there(os.path.join(git.git_dir if ref == "HEAD" else git.common_dir, "logs", ref))
     return _as_git_tells(git, ref) if data is None else _in_file(data)
 
 

@@ -1,4 +1,4 @@
-"""In place: the user's own checkout, on the branch it is on."""
+"""In place: the user's own checkout, on the branch it is on, or was on before an agent left it."""
 
 from holdfast.errors import Refused
 from holdfast.system.git import Git
@@ -12,12 +12,12 @@ class Trunk(Workspaces):
         return git
 
     def open(self, git: Git, wanted: Wanted) -> Workspace:
-        branch = git.current_branch()
+        branch = wanted.branch or git.current_branch()
         if branch is None:
             raise Refused(
                 "HEAD is detached: there is no branch to commit to",
                 fix="git switch -c my-branch (or git switch an existing one), then run again",
             )
-        if git.resolve(branch) is None:
+        if not wanted.branch and git.resolve(branch) is None:
             raise no_commit_yet(branch)
         return Workspace(git, branch)
