@@ -11,6 +11,7 @@ from holdfast.agents.acp_rpc import Connection, Gone, Handlers, RpcError, Stoppe
 from holdfast.system.process import Peer
 
 Object = dict[str, Any]
+NEVER, _KEPT_OPEN = os.pipe()
 
 
 def refuse(method: str, params: Object) -> Object:
@@ -18,13 +19,11 @@ def refuse(method: str, params: Object) -> Object:
 
 
 def connected(
-    peer: Peer, asked: Callable[[str, Object], Object] = refuse, stop: int | None = None
+    peer: Peer, asked: Callable[[str, Object], Object] = refuse, stop: int = NEVER
 ) -> tuple[Connection, list[str]]:
     told: list[str] = []
-    handlers = Handlers(
-        asked, lambda method, params: told.append(method), lambda line: told.append("strange")
-    )
-    return Connection(peer, handlers, os.pipe()[0] if stop is None else stop), told
+    news = Handlers(asked, lambda method, params: told.append(method), lambda line: told.append("strange"))
+    return Connection(peer, news, stop), told
 
 
 def shell(script: str) -> Peer:
@@ -91,6 +90,6 @@ def test_listening_ends_when_it_is_quiet() -> None:
 
 
 def test_a_peer_that_ignores_every_polite_way_is_killed() -> None:
-    with Peer(("sh", "-c", "trap '' TERM; echo ready; while :; do sleep 60; done"), grace=0.05) as peer:
+    with Peer(("sh", "-c", "trap '' TERM; echo ready; exec tail -f /dev/null"), grace=0.05) as peer:
         assert os.read(peer.out, 100) == b"ready\n"
     assert peer.status() == -9
