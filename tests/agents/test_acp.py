@@ -57,8 +57,14 @@ def test_the_bridge_is_started_with_the_agent_behind_it() -> None:
 
 
 def test_a_model_is_a_flag_where_the_agent_has_one() -> None:
-    argv = Acp("gemini", Options({}, model="flash")).invocation(WORK).argv
-    assert argv == (*BRIDGE, "edits", "", "", "", "gemini", "--acp", "--model", "flash")
+    options = Options({}, model="flash", permission_mode="everything")
+    argv = Acp("gemini", options).invocation(WORK).argv
+    assert argv == (*BRIDGE, "everything", "", "", "", "gemini", "--acp", "--model", "flash")
+
+
+@pytest.mark.parametrize("name", ["gemini", "qwen"])
+def test_settings_that_let_it_work_unasked_are_overruled(name: str) -> None:
+    assert Acp(name, Options({})).invocation(WORK).argv[-3:] == ("--acp", "--approval-mode", "default")
 
 
 def test_any_program_can_be_named_as_for_a_shell() -> None:

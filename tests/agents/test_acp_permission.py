@@ -59,9 +59,9 @@ def test_a_workspace_behind_a_link_is_still_the_workspace(tmp_path: Path) -> Non
     assert allowed(Mode.EDITS, call, str(tmp_path / "link"))
 
 
-def test_for_good_is_chosen_only_where_once_is_not_offered() -> None:
-    always = {"optionId": "a", "kind": "allow_always"}
-    once = {"optionId": "o", "kind": "allow_once"}
-    assert answer([always, once], True) == {"outcome": "selected", "optionId": "o"}
-    assert answer([always], True) == {"outcome": "selected", "optionId": "a"}
-    assert answer([always, once], False) == {"outcome": "cancelled"}
+def test_nothing_is_allowed_or_refused_for_good() -> None:
+    always = [{"optionId": "a", "kind": "allow_always"}, {"optionId": "n", "kind": "reject_always"}]
+    once = [{"optionId": "o", "kind": "allow_once"}, {"optionId": "r", "kind": "reject_once"}]
+    assert answer([*always, *once], True) == {"outcome": "selected", "optionId": "o"}
+    assert answer([*always, *once], False) == {"outcome": "selected", "optionId": "r"}
+    assert answer(always, True) == answer(always, False) == {"outcome": "cancelled"}

@@ -40,12 +40,11 @@ class Acp:
     def invocation(self, assignment: Assignment) -> Invocation:
         # -P: a `holdfast/` or `json.py` in the workspace must not be imported instead of the real one.
         bridge = (sys.executable, "-P", "-m", "holdfast.agents.acp_bridge")
-        flag, model = self._profile.model_flag, self._options.model
-        files = "read" if self._profile.reads else ""
-        order = (self._mode, files, "" if flag else model, assignment.resume)
-        chosen = (flag, model) if flag and model else ()
-        argv = (*bridge, *order, *self._profile.argv, *chosen, *self._options.arguments)
-        environment = {**self._profile.surroundings(Mode(self._mode)), **task_environment(assignment)}
+        profile, mode, model = self._profile, Mode(self._mode), self._options.model
+        files, asked = "read" if profile.reads else "", "" if profile.model_flag else model
+        order = (self._mode, files, asked, assignment.resume)
+        argv = (*bridge, *order, *profile.program(mode, model), *self._options.arguments)
+        environment = {**profile.surroundings(mode), **task_environment(assignment)}
         return Invocation(argv, environment, assignment.prompt_file, session=assignment.resume)
 
     def listener(self, before: Spent = NOTHING) -> Listener:

@@ -21,6 +21,12 @@ class Profile(NamedTuple):
     environment: Mapping[str, str] = _NOTHING
     confining: Mapping[Mode, Mapping[str, str]] = MappingProxyType({})
     """Added in a mode, for one that would otherwise use its tools without asking."""
+    asking: tuple[str, ...] = ()
+    """Arguments for every mode but `everything`: it asks, whatever the user's settings let it do unasked."""
+
+    def program(self, mode: Mode, model: str) -> tuple[str, ...]:
+        chosen = (self.model_flag, model) if self.model_flag and model else ()
+        return (*self.argv, *(() if mode is Mode.EVERYTHING else self.asking), *chosen)
 
     def surroundings(self, mode: Mode) -> dict[str, str]:
         return {**self.environment, **self.confining.get(mode, _NOTHING)}
@@ -35,6 +41,7 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
             model_flag="--model",
             reads=False,  # it takes "there is no such file", which every new file begins with, for a failure
             environment={"GEMINI_CLI_NO_RELAUNCH": "true"},
+            asking=("--approval-mode", "default"),
         ),
         "opencode": Profile(
             ("opencode", "acp"),
@@ -58,6 +65,7 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
             log_in="start qwen once and log in (or set OPENAI_API_KEY)",
             model_flag="--model",
             environment={"QWEN_CODE_NO_RELAUNCH": "true"},
+            asking=("--approval-mode", "default"),
         ),
         "copilot": Profile(
             ("copilot", "--acp"),

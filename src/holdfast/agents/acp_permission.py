@@ -66,7 +66,7 @@ def inside(path: str, workspace: str) -> bool:
 
 def answer(options: list[wire.Object], allow: bool) -> wire.Object:
     """Once, never for good: an agent may keep "always" in the user's own settings."""
-    wanted = ("allow_once", "allow_always") if allow else ("reject_once", "reject_always")
-    by_kind = {wire.text(option, "kind"): wire.text(option, "optionId") for option in reversed(options)}
-    chosen = next((by_kind[kind] for kind in wanted if by_kind.get(kind)), "")
+    wanted = "allow_once" if allow else "reject_once"
+    fitting = (wire.text(option, "optionId") for option in options if option.get("kind") == wanted)
+    chosen = next(fitting, "")
     return {"outcome": "selected", "optionId": chosen} if chosen else {"outcome": "cancelled"}
