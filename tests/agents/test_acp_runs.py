@@ -74,6 +74,7 @@ def test_after_a_kill_in_the_middle_of_a_turn_the_conversation_is_loaded_again(n
         stderr=subprocess.DEVNULL,
     )
     _wait_for(lambda: (night.directory / "begun").exists())
+    _wait_for(lambda: "agent_session" in Cli(night.repo.path, night.env)("log", "--json").out)
     runner.send_signal(signal.SIGKILL)
     runner.wait()
     _wait_for(lambda: not processes_marked_with(f"LEDGER={night.ledger}"))
