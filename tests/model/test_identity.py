@@ -37,10 +37,11 @@ def test_tasks_are_matched_by_title_then_by_id(old: Plan, new: Plan, expected: M
         (plan(a="Test", b="Test"), plan(c="Test", d="Test")),
         (plan(a="Test", b="Test"), plan(c="Test")),
         (plan(a="Test"), plan(b="Test", c="Test")),
+        (plan(a="Test", b="Test"), plan(a="New", b="Test", c="Test")),
     ],
 )
 def test_tasks_that_cannot_be_told_apart_stop_with_an_explanation(old: Plan, new: Plan) -> None:
     with pytest.raises(PlanError, match=r'"Test" was task .* cannot be told') as caught:
         match_tasks(old, new)
-    assert caught.value.line == 1
+    assert caught.value.line in (1, 3)
     assert "titles" in caught.value.fix

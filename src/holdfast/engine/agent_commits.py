@@ -30,6 +30,7 @@ from holdfast.engine.site import Site
 from holdfast.engine.verdict import Failure, Postponed, not_finished, stop_if_hopeless, work_refused
 from holdfast.errors import AgentUnavailable, Interrupted, PlanError, TaskFailure
 from holdfast.model.events import Noticed, Rescued, TaskLanded
+from holdfast.model.identity import by_title
 from holdfast.model.plan import Document, Status, Task
 from holdfast.system import files
 
@@ -45,7 +46,7 @@ def attempt_with_agents_commit(site: Site, flight: Flight, this: Try) -> Sealed 
     if isinstance(result, Sealed):
         return result
     strayed = put_repository_back(site, flight)
-    if not strayed and not only_marked(site, this.plan, this.task.key):
+    if not strayed and not only_marked(site, this.plan, this.task.id):
         prepare_index(site, flight.base)
         put_plan_back(site, flight)  # the next attempt is to find the plan that it is asked to mark
     return strayed or result
@@ -106,11 +107,15 @@ def agents_commit(site: Site, flight: Flight, before: Document, task: Task) -> S
 def _wrong_marks(before: Document, after: Document | None, task: Task) -> str:
     if after is None:
         return "the commit removes the plan"
-    was = {t.key: t.status for t in before.plan.tasks}
-    now = {t.key: t.status for t in after.plan.tasks}
-    if now.get(task.key) is not Status.COMPLETED:
+    try:
+        same = by_title(before.plan, after.plan)
+    except PlanError as error:
+        return f"the commit changes more of the plan than a mark: {error.message}"
+    statuses = {t.id: t.status for t in after.plan.tasks}
+    now = {old: statuses[new] for old, new in same.items()}
+    if now.get(task.id) is not Status.COMPLETED:
         return "the commit does not mark the task as complete in the plan"
-    others = [t.id for t in before.plan.tasks if t.key != task.key and now.get(t.key) != was[t.key]]
+    others = [t.id for t in before.plan.tasks if t.id != task.id and now.get(t.id) is not t.status]
     return f"the commit changes the marks of other tasks: {', '.join(others)}" if others else ""
 
 

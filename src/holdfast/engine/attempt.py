@@ -9,7 +9,7 @@ from holdfast.engine.commit import Contents, Rejected, Sealed, prepare_index, se
 from holdfast.engine.criteria import hear_criteria
 from holdfast.engine.flight import Flight, read_flight, write_flight
 from holdfast.engine.hooks import HookRun
-from holdfast.engine.landed import completion, last_landed
+from holdfast.engine.landed import by_task, completion, last_landed
 from holdfast.engine.message import task_trailers
 from holdfast.engine.observe import moved_by_agent_alone
 from holdfast.engine.other_refs import pushed_since, put_others_back
@@ -243,13 +243,16 @@ def completed(site: Site, flight: Flight, this: Try) -> Document:
 
 def naming_the_last_commit(site: Site, plan: Document, base: str) -> Document:
     """A commit cannot name itself, so a tool's own files name it in the commit that comes next."""
-    done = {task.key: task for task in plan.plan.tasks if task.status is Status.COMPLETED}
+    done = {task.id: task for task in plan.plan.tasks if task.status is Status.COMPLETED}
     last = last_landed(site.git, site.plan.path, base) if done else None
-    task = done.get(last.key) if last else None
-    if last is None or task is None:
+    if last is None:
+        return plan
+    same = last.task in done and done[last.task].key == last.key
+    task = last.task if same else next(iter(by_task(plan.plan, [last])), "")
+    if task not in done:
         return plan
     branch = site.lands_on.removeprefix("refs/heads/")
-    return site.plan.dialect.complete(plan, completion(last, task.id, branch, site.attempts(task.id)))
+    return site.plan.dialect.complete(plan, completion(last, task, branch, site.attempts(task)))
 
 
 def nested_repositories(site: Site, changes: tuple[Change, ...]) -> list[str]:

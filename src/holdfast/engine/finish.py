@@ -1,7 +1,7 @@
 """The end of a run: what the plan's own files say once every task is settled, or one has failed for good."""
 
 from holdfast.engine.give_up import end_after_critical_failure
-from holdfast.engine.landed import completion, landed_tasks
+from holdfast.engine.landed import by_task, completion, landed_tasks
 from holdfast.engine.marks import commit_state
 from holdfast.engine.schedule import critical_failure
 from holdfast.engine.site import Site
@@ -23,13 +23,12 @@ def finish(site: Site, tip: str, plan: Document) -> Document:
 
 def _landed(site: Site, tip: str, plan: Document) -> dict[str, Completion]:
     """Oldest first: two may have been made within one second, and only their order tells which came last."""
-    newest_first = landed_tasks(site.git, site.plan.path, tip)
-    ids = {task.key: task.id for task in plan.plan.tasks}
+    newest_first = by_task(plan.plan, landed_tasks(site.git, site.plan.path, tip))
     branch = site.lands_on.removeprefix("refs/heads/")
     return {
-        ids[key]: completion(landed, ids[key], branch, site.attempts(ids[key]))
-        for key, landed in reversed(newest_first.items())
-        if key in ids and landed.status is Status.COMPLETED
+        task: completion(landed, task, branch, site.attempts(task))
+        for task, landed in reversed(newest_first.items())
+        if landed.status is Status.COMPLETED
     }
 
 

@@ -13,7 +13,8 @@ from holdfast.engine.flight import Flight, clear_flight
 from holdfast.engine.site import Site
 from holdfast.engine.source import in_tree, kept_files, plan_at, plan_in_tree
 from holdfast.errors import GitError, PlanError, Refused
-from holdfast.model.plan import Document
+from holdfast.model.identity import by_title
+from holdfast.model.plan import Document, Plan, Task
 from holdfast.system import clock, faults, files
 from holdfast.system.git import ABSENT, GitKilled
 
@@ -210,16 +211,21 @@ def _carry_marks(site: Site, file: Around, now: bytes, commit: str) -> None:
         return
     try:
         theirs = plan_in_tree(site.git.root, site.plan)
+        before, after = (plan_at(site.git, site.plan, rev) for rev in (f"{commit}^", commit))
+        same = by_title(after.plan, theirs.plan) if after else {}
     except PlanError:
-        return  # not a plan at the moment; the run will say so
-    before, after = (plan_at(site.git, site.plan, rev) for rev in (f"{commit}^", commit))
-    old = {task.key: task.status for task in before.plan.tasks} if before else {}
-    for task in after.plan.tasks if after else ():
-        same = next((t for t in theirs.plan.tasks if t.key == task.key), None)
-        if same and task.status not in (old.get(task.key), same.status):
-            theirs = dialect.mark(theirs, same.id, task.status)
+        return  # not a plan at the moment, or one that is not to be told; the run will say so
+    for task in _newly_marked(before.plan, after.plan) if before and after else ():
+        if task.id in same:
+            theirs = dialect.mark(theirs, same[task.id], task.status)
     if theirs.data != now:
         files.write_durably(os.path.join(site.git.root, file.path), theirs.data, fault="plan.carried")
+
+
+def _newly_marked(before: Plan, after: Plan) -> list[Task]:
+    """Both are Holdfast's: between them only marks have changed."""
+    old = {task.id: task.status for task in before.tasks}
+    return [task for task in after.tasks if old.get(task.id) is not task.status]
 
 
 def _replace_index(site: Site, private: str) -> None:

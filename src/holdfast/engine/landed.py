@@ -5,11 +5,13 @@ want to name the commit of each task.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from holdfast.engine.message import ATTEMPT, KEY, PLAN, STATUS, TASK, read_trailers
-from holdfast.model.plan import Status
+from holdfast.errors import PlanError
+from holdfast.model.identity import by_key
+from holdfast.model.plan import Plan, Status, Task
 from holdfast.plans.base import Attempted, Completion
 from holdfast.system.clock import timestamp
 from holdfast.system.git import Git
@@ -28,14 +30,50 @@ class Landed(NamedTuple):
     attempt: int
 
 
-def landed_tasks(git: Git, plan: str, commit: str) -> dict[str, Landed]:
-    """By key; of several commits of one task the newest counts."""
-    found: dict[str, Landed] = {}
+def landed_tasks(git: Git, plan: str, commit: str) -> tuple[Landed, ...]:
+    """Newest first; of several commits of one task, by title and id, the newest."""
+    found: dict[tuple[str, str], Landed] = {}
     for landed in _told(git, plan, "--fixed-strings", f"--grep={PLAN}: {plan}", commit):
         if landed is None:
             break
-        found.setdefault(landed.key, landed)
-    return found
+        found.setdefault((landed.key, landed.task), landed)
+    return tuple(found.values())
+
+
+def by_task(plan: Plan, landed: Sequence[Landed]) -> dict[str, Landed]:
+    """What was last said of each task, by its id, newest first.
+
+    A title tells a task though it was renumbered, and tasks of one title are told apart by their ids. Where
+    neither helps, a task would be called done that is not: PlanError.
+    """
+    of_title: dict[str, list[Landed]] = {}
+    for last in landed:
+        of_title.setdefault(last.key, []).append(last)
+    wanted = by_key(plan) if landed else {}
+    found = [pair for key in wanted for pair in _paired(plan, wanted[key], of_title.get(key, ()))]
+    places = {last: place for place, last in enumerate(landed)}
+    return dict(sorted(found, key=lambda pair: places[pair[1]]))
+
+
+def _paired(plan: Plan, tasks: Sequence[Task], landed: Sequence[Landed]) -> Iterator[tuple[str, Landed]]:
+    if len(tasks) == 1:
+        return iter([(tasks[0].id, landed[0])] if landed else [])
+    by_id = {last.task: last for last in landed}
+    ids = {task.id for task in tasks}
+    rest = [task for task in tasks if task.id not in by_id]
+    others = [last for last in landed if last.task not in ids]
+    if rest and others:
+        raise _ambiguous(plan, rest[0], others[0])
+    return ((task_id, by_id[task_id]) for task_id in ids & by_id.keys())
+
+
+def _ambiguous(plan: Plan, task: Task, landed: Landed) -> PlanError:
+    message = (
+        f'several tasks are called "{task.title}", and commit {landed.commit[:12]} is of task {landed.task}, '
+        "which is none of them: which of them is done cannot be told"
+    )
+    fix = "give them their ids back or titles of their own, or begin anew with --force-new"
+    return PlanError(plan.path, task.line, message, fix=fix)
 
 
 def last_landed(git: Git, plan: str, commit: str) -> Landed | None:

@@ -14,6 +14,7 @@ from holdfast.engine.site import Site
 from holdfast.engine.source import kept_files, plan_in_tree
 from holdfast.errors import PlanError, TaskFailure
 from holdfast.model.events import GateFinished, Noticed
+from holdfast.model.identity import by_title
 from holdfast.model.plan import Document, Status, Task
 from holdfast.system import files
 
@@ -71,22 +72,24 @@ def commit_words(site: Site, tip: str, at_tip: Document) -> None:
 
 
 def marks_differ(site: Site, at_tip: Document, but: str = "") -> bool:
-    """Does the plan in the tree mark a task otherwise than the tip? `but` is the key of one that may."""
-    known = {task.key: task.status for task in at_tip.plan.tasks if task.key != but}
+    """Does the plan in the tree mark a task otherwise than the tip? `but` is the id of one that may."""
     try:
-        tasks = plan_in_tree(site.git.root, site.plan).plan.tasks
+        plan = plan_in_tree(site.git.root, site.plan).plan
+        same = by_title(at_tip.plan, plan)
     except PlanError:  # an agent may make anything of it
         return False
-    return any(known.get(task.key, task.status) != task.status for task in tasks)
+    now = {task.id: task.status for task in plan.tasks}
+    compared = [task for task in at_tip.plan.tasks if task.id in same and task.id != but]
+    return any(now[same[task.id]] != task.status for task in compared)
 
 
-def only_marked(site: Site, at_base: Document, key: str) -> bool:
+def only_marked(site: Site, at_base: Document, task: str) -> bool:
     """Is the plan in the tree the base's, but for what is done of one task?"""
     try:
         now = plan_in_tree(site.git.root, site.plan)
     except PlanError:
         return False
-    return same_words(site.plan.dialect, now, at_base) and not marks_differ(site, at_base, but=key)
+    return same_words(site.plan.dialect, now, at_base) and not marks_differ(site, at_base, but=task)
 
 
 def _edited(site: Site, at_tip: Document) -> Document:
@@ -155,10 +158,10 @@ def commit_mark(site: Site, tip: str, at_tip: Document, task: Task, status: Stat
 def mark_in_tree(site: Site, plan: Document, task: Task) -> Document:
     """Without a commit the mark goes to the file as it is now: the agent may have worked on it."""
     current = plan_in_tree(site.git.root, site.plan)
-    same = next((t for t in current.plan.tasks if t.key == task.key), None)
+    same = by_title(plan.plan, current.plan).get(task.id)
     if same is None:
         raise PlanError(site.plan.path, 0, f"task {task.id} is gone from the plan: it cannot be marked")
-    marked = site.plan.dialect.mark(current, same.id, Status.COMPLETED)
+    marked = site.plan.dialect.mark(current, same, Status.COMPLETED)
     files.write_durably(os.path.join(site.git.root, site.plan.path), marked.data, fault="plan.marked")
     return marked
 

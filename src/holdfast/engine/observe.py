@@ -11,7 +11,7 @@ from holdfast.engine.recover import Candidate, Dirt, Observation, Record, Tip
 from holdfast.engine.site import Site
 from holdfast.engine.source import kept_files, plan_at, plan_in_tree
 from holdfast.errors import PlanError
-from holdfast.model.identity import match_tasks
+from holdfast.model.identity import by_title, match_tasks
 from holdfast.model.plan import Document, Plan, Status, Task
 from holdfast.model.policy import Commits
 from holdfast.plans.base import Dialect
@@ -93,7 +93,8 @@ def same_task(site: Site, plan: Plan, flight: Flight) -> Task | None:
     before = plan_at_tip(site, flight.base, flight)
     was = before.plan.task(flight.task) if before else None
     if before is None or was is None or was.key != flight.key:  # gone already when that became the base
-        return next((task for task in plan.tasks if task.key == flight.key), None)
+        same = [task for task in plan.tasks if task.key == flight.key]
+        return min(same, key=lambda task: task.id != flight.task, default=None)
     now = match_tasks(before.plan, plan).pairs.get(was.id)
     return plan.task(now) if now else None
 
@@ -171,10 +172,11 @@ def _marks(site: Site, at_tip: Document | None, dirt: git.Dirt) -> tuple[tuple[T
     in_tree = _plan_in_tree(site, dirt)
     if at_tip is None or in_tree is None:
         return (), ()
-    before = {t.key: t for t in at_tip.plan.tasks}
+    before = by_title(in_tree.plan, at_tip.plan)
+    at_tip_by_id = {task.id: task for task in at_tip.plan.tasks}
     marked, stepped = [], []
     for task in in_tree.plan.tasks:
-        was = before.get(task.key)
+        was = at_tip_by_id.get(before.get(task.id, ""))
         if was is None or was.status.settled:
             continue
         if task.status is Status.COMPLETED:
@@ -199,9 +201,10 @@ def _tasks_in_words(document: Document) -> list[tuple[str, str]]:
 
 def with_marks_of(dialect: Dialect, document: Document, other: Document) -> Document:
     """Marks in the tree are no evidence: an agent may have made them."""
-    known = {task.key: task.status for task in other.plan.tasks}
+    same = by_title(document.plan, other.plan)
+    known = {task.id: task.status for task in other.plan.tasks}
     for task in document.plan.tasks:
-        status = known.get(task.key, task.status)
+        status = known[same[task.id]] if task.id in same else task.status
         if status != task.status:
             document = dialect.mark(document, task.id, status)
     return document

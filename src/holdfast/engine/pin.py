@@ -71,4 +71,5 @@ def _task(site: Site, base: str, key: str) -> Task | None:
         document = plan_at(site.git, site.plan, base, {}, site.attempts)
     except PlanError:
         return None
-    return next((t for t in document.plan.tasks if t.key == key), None) if document else None
+    same = [t for t in document.plan.tasks if t.key == key] if document else []
+    return min(same, key=lambda task: task.status.settled, default=None)  # of two alike the one still open

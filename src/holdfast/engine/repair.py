@@ -257,7 +257,7 @@ def _tidy(site: Site, flight: Flight) -> str:
 def _plan_spoilt(site: Site, flight: Flight) -> bool:
     """An agent that commits by itself marks its own task; with more than that its commit would not hold."""
     before = plan_at_tip(site, flight.base, flight)
-    return before is not None and not only_marked(site, before, flight.key)
+    return before is not None and not only_marked(site, before, flight.task)
 
 
 def _keep(site: Site, flight: Flight, reason: str) -> str:

@@ -22,6 +22,7 @@ from holdfast.engine.slot import Found, assign, free, slot_site, take_stock, tas
 from holdfast.engine.source import in_tree
 from holdfast.errors import GivenUp, HoldfastError, Refused, TaskFailure
 from holdfast.model import events
+from holdfast.model.identity import same_in
 from holdfast.model.plan import Document, Task
 from holdfast.model.policy import OnFailure
 from holdfast.model.state import State
@@ -245,7 +246,7 @@ class _Team:
         self.tip, self._plan = now, document
 
     def _is_settled(self, task: Task) -> bool:
-        same = next((t for t in self._plan.plan.tasks if t.key == task.key), None)
+        same = same_in(self._plan.plan, task)
         return same is None or same.status.settled
 
     # -- a task that fails -------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from holdfast.engine.repair import Standing, recover
 from holdfast.engine.site import HEADS, TASK_BRANCHES, Site
 from holdfast.engine.source import in_tree, kept_files
 from holdfast.model.events import Recovered, Rescued
+from holdfast.model.identity import same_in
 from holdfast.model.plan import Document, Plan, Task
 from holdfast.system import faults, files
 from holdfast.system.git import ABSENT
@@ -42,11 +43,14 @@ def slot_site(site: Site, workspace: Workspace, number: int, branch: str = "") -
 
 
 def task_branch(site: Site, task: Task) -> str:
-    named = "".join(c if c.isalnum() or c in "-_" else "-" for c in task.id).strip("-") or "task"
     template = site.policy.task_branch
     if template:
-        return HEADS + template.replace("{task}", named)
-    return f"{HEADS}{TASK_BRANCHES}{site.run}/{named}-{task.key}"
+        return HEADS + template.replace("{task}", _named(task))
+    return f"{HEADS}{TASK_BRANCHES}{site.run}/{_named(task)}-{task.key}"
+
+
+def _named(task: Task) -> str:
+    return "".join(c if c.isalnum() or c in "-_" else "-" for c in task.id).strip("-") or "task"
 
 
 def task_on(site: Site, plan: Plan, branch: str) -> Task | None:
@@ -122,7 +126,7 @@ def _finished(site: Site, task: Task) -> Found | None:
 def _marked(site: Site, task: Task) -> bool:
     commit = site.git.resolve(site.branch)
     document = plan_at_tip(site, commit) if commit else None
-    same = next((t for t in document.plan.tasks if t.key == task.key), None) if document else None
+    same = same_in(document.plan, task) if document else None
     return same is not None and same.status.settled
 
 
@@ -147,7 +151,7 @@ def _put_back(site: Site, commit: str) -> None:
 
 def done_ref(site: Site, task: Task) -> str:
     """Names the task's commit while it is being carried onto another tip."""
-    return f"refs/holdfast/done/{site.run}/{task.key}"
+    return f"refs/holdfast/done/{site.run}/{_named(task)}-{task.key}"
 
 
 def drop_done(site: Site, task: Task) -> None:

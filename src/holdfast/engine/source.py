@@ -5,9 +5,9 @@ the tree (or lay there when the task in flight began), and what the trailers of 
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from holdfast.engine.landed import Landed, completion, landed_tasks
+from holdfast.engine.landed import Landed, by_task, completion, landed_tasks
 from holdfast.engine.place import PlanPlace, read_plan
 from holdfast.errors import PlanError
 from holdfast.model.plan import Document, Status, Task
@@ -96,11 +96,11 @@ def _there(found: Mapping[str, bytes | None]) -> tuple[tuple[str, bytes], ...]:
 
 
 def _as_committed(
-    place: PlanPlace, document: Document, landed: Mapping[str, Landed], branch: str, attempts: Attempts
+    place: PlanPlace, document: Document, landed: Sequence[Landed], branch: str, attempts: Attempts
 ) -> Document:
-    ignored = document.ignored
+    ignored, told = document.ignored, by_task(document.plan, landed)
     for task in document.plan.tasks:
-        last = landed.get(task.key)
+        last = told.get(task.id)
         if last and last.status is not task.status:
             document = _told(place, document, task, last, branch, attempts)
     return document._replace(ignored=ignored)

@@ -15,7 +15,7 @@ class Matches(NamedTuple):
 
 def match_tasks(old: Plan, new: Plan) -> Matches:
     """PlanError when the edit leaves tasks that neither title nor id can tell apart."""
-    pairs = _by_key(old, new)
+    pairs = by_title(old, new)
     taken = set(pairs.values())
     free = {task.id for task in new.tasks if task.id not in taken}
     pairs |= {task.id: task.id for task in old.tasks if task.id not in pairs and task.id in free}
@@ -23,15 +23,24 @@ def match_tasks(old: Plan, new: Plan) -> Matches:
     return Matches(pairs, gone, _added(new, set(pairs.values())))
 
 
-def _by_key(old: Plan, new: Plan) -> dict[str, str]:
-    was, now = _grouped(old), _grouped(new)
+def by_title(old: Plan, new: Plan) -> dict[str, str]:
+    """Id in the old plan to id in the new one, of tasks that still have their title; several tasks of one
+    title are told apart by their ids. PlanError where they cannot be."""
+    was, now = by_key(old), by_key(new)
     pairs: dict[str, str] = {}
     for key in was.keys() & now.keys():
         pairs |= _within_key(was[key], now[key], new)
     return pairs
 
 
-def _grouped(plan: Plan) -> dict[str, list[Task]]:
+def same_in(plan: Plan, task: Task) -> Task | None:
+    """The task of that title, of several the one that also has the id."""
+    same = [known for known in plan.tasks if known.key == task.key]
+    return min(same, key=lambda known: known.id != task.id, default=None)
+
+
+def by_key(plan: Plan) -> dict[str, list[Task]]:
+    """Several tasks may have one title."""
     groups: dict[str, list[Task]] = {}
     for task in plan.tasks:
         groups.setdefault(task.key, []).append(task)
@@ -39,13 +48,17 @@ def _grouped(plan: Plan) -> dict[str, list[Task]]:
 
 
 def _within_key(was: list[Task], now: list[Task], new: Plan) -> dict[str, str]:
-    """Tasks of one title: equal ids belong together, and then at most one may be left on each side."""
+    """Tasks of one title: equal ids belong together, and then at most one may be left on each side.
+
+    Ids may be positions: where one id stands at another place among its equals, a task has been put in
+    above them, and nobody knows whether the id or the place tells the truth.
+    """
     same = {task.id for task in was} & {task.id for task in now}
     left = [task for task in was if task.id not in same]
     right = [task for task in now if task.id not in same]
     if not left or not right:
         return {task_id: task_id for task_id in same}
-    if len(left) > 1 or len(right) > 1:
+    if len(left) > 1 or len(right) > 1 or was.index(left[0]) != now.index(right[0]):
         raise _ambiguous(left, right, new)
     return {task_id: task_id for task_id in same} | {left[0].id: right[0].id}
 
