@@ -59,6 +59,13 @@ def test_another_failure_on_the_same_files_is_progress(night: Night) -> None:
     assert "task 1.1 failed after 4 attempts" in told
 
 
+def test_where_the_attempts_are_used_up_by_then_it_is_said_too(night: Night) -> None:
+    code, told = night.run(SAME, "--max-attempts", "3")
+    assert (code, night.calls) == (1, 3)
+    assert "task 1.1 failed after 3 attempts: " in told
+    assert "The last 3 attempts failed alike and left the same files. Change what stands in its way" in told
+
+
 def test_it_can_be_tuned_and_turned_off(night: Night) -> None:
     code, told = night.run(SAME, stuck="2")
     assert (code, night.calls) == (1, 2) and "the last 2 attempts" in told

@@ -80,16 +80,17 @@ def next_try(site: Site, flight: Flight, this: Try, result: Failure | Postponed)
 
 def _next_attempt(site: Site, flight: Flight, this: Try, failure: Failure) -> Try:
     """The work stays in the tree for the next attempt, which is told why this one failed."""
-    last = this.number >= this.of or failure.final
-    alike = "" if last else likeness(site, flight, failure)
+    alike = likeness(site, flight, failure)
     told = events.AttemptFailed(
         this.task.id, this.number, failure.reason, failure.feedback, this.task.title, alike
     )
     site.record(told)
     failures = (*this.failures, told)
-    if last or stuck(failures, site.policy.stop_when_stuck):
+    last = this.number >= this.of or failure.final
+    nowhere = site.policy.stop_when_stuck if stuck(failures, site.policy.stop_when_stuck) else 0
+    if last or nowhere:
         rest(site, flight)
-        end = given_up(this, failure.reason, 0 if last else site.policy.stop_when_stuck)
+        end = given_up(this, failure.reason, nowhere, used_up=last)
         site.record(events.TaskFailed(this.task.id, this.task.title, end.reason))
         raise end
     number = this.number + 1
