@@ -41,6 +41,8 @@ class Expectation(NamedTuple):
     """What `belongings` said before the run, where that matters."""
     trailer: str = "Holdfast-Task"
     """What tells whose commit one is."""
+    in_order: bool = True
+    """Tasks that are worked on at once land in any order."""
     also: str = ""
     """What a task's commit may hold beside its usual files, as a regular expression."""
 
@@ -66,11 +68,22 @@ def frozen(repo: Repo) -> dict[str, object]:
     """What one more rerun must not change (I8): refs, tree and the index to the byte."""
     return {
         "refs": repo.git("for-each-ref"),
-        "head": (repo.path / ".git/HEAD").read_text(),
-        "index": (repo.path / ".git/index").read_bytes(),
+        "head": (git_dir(repo) / "HEAD").read_text(),
+        "index": (git_dir(repo) / "index").read_bytes(),
         "tree": tree(repo),
-        "config": (repo.path / ".git/config").read_bytes(),
+        "config": (common_dir(repo) / "config").read_bytes(),
     }
+
+
+def git_dir(repo: Repo) -> Path:
+    """Of this working tree: a linked one has a file that says where."""
+    found = repo.path / ".git"
+    return found if found.is_dir() else Path(found.read_text().removeprefix("gitdir:").strip())
+
+
+def common_dir(repo: Repo) -> Path:
+    own = git_dir(repo)
+    return own.parent.parent if own.parent.name == "worktrees" else own
 
 
 def belongings(repo: Repo, branch: str) -> dict[str, object]:
@@ -120,7 +133,7 @@ def trailer(repo: Repo, commit: str, name: str) -> str:
 
 
 def _one_commit_each(owners: list[str], expected: Expectation) -> list[str]:
-    if owners == list(expected.tasks):
+    if (owners if expected.in_order else sorted(owners)) == list(expected.tasks):
         return []
     return [f"I1: commits for tasks {owners}, expected {list(expected.tasks)}"]
 
@@ -191,15 +204,18 @@ def unsound(repo: Repo) -> list[str]:
     status = repo.git("--no-optional-locks", "status", "--porcelain", "--untracked-files=all")
     if status:
         problems.append(f"I7: the tree is not clean: {status}")
-    locks = [str(p) for p in (repo.path / ".git").rglob("*.lock")]
+    locks = [str(p) for p in common_dir(repo).rglob("*.lock")]
     if locks:
         problems.append(f"I7: lock files left: {locks}")
     return problems
 
 
 def helpers_left(repo: Repo) -> list[str]:
-    helpers = repo.git("for-each-ref", "refs/holdfast/base", "refs/holdfast/candidate")
-    record = list((repo.path / ".git/holdfast").rglob("in-flight.json"))
+    kinds = ("base", "candidate", "done")
+    helpers = repo.git(
+        "for-each-ref", *(f"refs/holdfast/{kind}" for kind in kinds), "refs/heads/holdfast-task"
+    )
+    record = list((common_dir(repo) / "holdfast").rglob("in-flight.json"))
     return [f"helpers left: {helpers or record}"] if helpers or record else []
 
 

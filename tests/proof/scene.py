@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from invariants import AGENT, Expectation, belongings
+from invariants import AGENT, Expectation, belongings, tree
 from proof import disk
 from scratch import HOLDFAST, Repo, Result, hermetic_environment, run, scratch_repo
 
 PLAN = "# Plan\n\n- [ ] First thing\n- [ ] Second thing\n"
 TASKS = ("1.1", "1.2")
+PLAN_FOR_MANY = "# Plan\n\n- [ ] T1 [P] First thing\n- [ ] T2 [P] Second thing\n- [ ] T3 [P] Third thing\n"
+RUN_BRANCH = "refs/heads/holdfast/plan"
 UNRULY = AGENT.replace("<SUCCESS>", "$(git add -A && git commit -qm mine)<SUCCESS>")
 """Commits its work itself, which is not its business."""
 COMMITTING = AGENT.replace(
@@ -41,6 +43,12 @@ RUN, RUN_UNRULY, RUN_FILLING, RUN_EDITING, RUN_COMMITTING = (
     (*HOLDFAST, "run", "plan.md", "--trunk", "--agent-cmd", agent, "--verify", "test -d shared", *more)
     for agent, *more in ((AGENT,), (UNRULY,), (FILLING,), (EDITING,), (COMMITTING, "--commits", "agent"))
 )
+MANY = AGENT.replace("kill -0", 'test "$task" = "$HOLDFAST_TASK_ID" && kill -0')
+"""Agents of other tasks may be alive, one of the same task may not."""
+RUN_BESIDE, RUN_SIDE_BY_SIDE = (
+    (*HOLDFAST, "run", "plan.md", "--worktree", "--agent-cmd", agent, "--verify", "test -d shared", *more)
+    for agent, *more in ((AGENT,), (MANY, "--jobs", "3"))
+)
 CARELESS = (sys.executable, "-P", str(Path(__file__).parent / "careless.py"), "plan.md", AGENT)
 ROLLBACK = ("--on-interrupt", "rollback")
 
@@ -55,6 +63,11 @@ class Scene(NamedTuple):
     """Whose commits there will be; "" is the plan's own."""
     trailer: str = "Holdfast-Task"
     also: str = ""
+    own: str = ""
+    """Where below `root` the run's own working tree is; "" where it works in the user's checkout."""
+    untouched: Mapping[str, object] = {}
+    """What of the user's checkout must stay as it was to the byte, where the run has a tree of its own."""
+    in_order: bool = True
 
     @property
     def ledger(self) -> Path:
@@ -67,9 +80,24 @@ class Scene(NamedTuple):
         )
 
     @property
+    def seen(self) -> Repo:
+        """Where the work is to be looked at."""
+        return self.repo._replace(path=self.root / self.own) if self.own else self.repo
+
+    @property
     def expected(self) -> Expectation:
-        told = (self.belongings, self.trailer, self.also)
+        belongings = None if self.own else self.belongings
+        told = (belongings, self.trailer, self.in_order, self.also)
         return Expectation("plan.md", self.tasks, self.base, self.ledger, *told)
+
+    def touched(self) -> list[str]:
+        """What is not as it was in the checkout beside which the run works."""
+        if not self.own:
+            return []
+        problems = [] if checkout(self.repo) == self.untouched else ["I9: the user's checkout has changed"]
+        if self.belongings != belongings(self.repo, RUN_BRANCH):
+            problems.append("I9: the user's refs, reflogs, config or hooks have changed")
+        return problems
 
     def run(self, *before: str, **env: str) -> Result:
         """The command, the same every time; `before` are words to put before it."""
@@ -80,6 +108,7 @@ class Scene(NamedTuple):
 
     def copy(self, root: Path) -> "Scene":
         shutil.copytree(self.root, root, symlinks=True)
+        _relocate(root, str(self.root))
         return self._replace(root=root)
 
     def discard(self) -> None:
@@ -95,17 +124,54 @@ def make_scene(root: Path, command: tuple[str, ...] = RUN) -> Scene:
     return scene._replace(base=base, tasks=TASKS)
 
 
+def make_scene_beside_a_checkout(
+    root: Path, command: tuple[str, ...] = RUN_BESIDE, plan: str = PLAN
+) -> Scene:
+    """The run has a tree of its own; the user is in the middle of something."""
+    scene = make_scene_with_new_plan(root, command, plan)
+    repo = scene.repo
+    repo.git("add", "plan.md")
+    base = repo.commit("Add the plan")
+    repo.write("README.md", "# Half written\n")
+    repo.write("staged.txt", "staged\n")
+    repo.git("add", "staged.txt")
+    repo.write("staged.txt", "staged, then changed\n")
+    repo.write("untracked.txt", "untracked\n")
+    theirs = belongings(repo, RUN_BRANCH)
+    return scene._replace(
+        base=base, tasks=TASKS, belongings=theirs, own="repo-worktrees/plan", untouched=checkout(repo)
+    )
+
+
+def make_scene_side_by_side(root: Path) -> Scene:
+    """Three tasks at once."""
+    scene = make_scene_beside_a_checkout(root, RUN_SIDE_BY_SIDE, PLAN_FOR_MANY)
+    return scene._replace(tasks=("T1", "T2", "T3"), in_order=False)
+
+
+def checkout(repo: Repo) -> dict[str, object]:
+    index = (repo.path / ".git/index").read_bytes()
+    return {"files": tree(repo), "index": index, "head": (repo.path / ".git/HEAD").read_text()}
+
+
+def _relocate(root: Path, before: str) -> None:
+    """Git knows its linked working trees, and they it, by absolute paths."""
+    links = [*root.glob("repo/.git/worktrees/*/gitdir"), *root.glob("repo-worktrees/*/.git")]
+    for link in links:
+        link.write_text(link.read_text().replace(before, str(root)))
+
+
 def make_scene_with_agents_commits(root: Path) -> Scene:
     return make_scene(root, RUN_COMMITTING)._replace(trailer="Task")
 
 
-def make_scene_with_new_plan(root: Path, command: tuple[str, ...] = RUN) -> Scene:
+def make_scene_with_new_plan(root: Path, command: tuple[str, ...] = RUN, plan: str = PLAN) -> Scene:
     """git does not know the plan yet: it becomes the run's first commit, one that is no task's."""
     repo = scratch_repo(root / "repo", hermetic_environment(root / "home"))
     for sample in (repo.path / ".git/hooks").glob("*.sample"):
         sample.unlink()  # they only slow every copy down
     _give_the_user_things(repo)
-    repo.write("plan.md", PLAN)
+    repo.write("plan.md", plan)
     base = repo.git("rev-parse", "HEAD")
     return Scene(root, base, belongings(repo, "refs/heads/main"), command, ("", *TASKS))
 

@@ -79,11 +79,11 @@ def _look_closely(scene: Scene, said: str) -> list[str]:
 
 def look(scene: Scene) -> list[str]:
     """Every invariant, then one more run, which must change nothing."""
-    problems = broken_invariants(scene.repo, scene.expected)
-    before = frozen(scene.repo)
+    problems = broken_invariants(scene.seen, scene.expected) + scene.touched()
+    before = frozen(scene.seen)
     problems += _unlisted(scene)
     once_more = scene.run()
-    after = frozen(scene.repo)
+    after = frozen(scene.seen)
     if once_more.code != 0:
         problems.append(f"I8: one more run exits {once_more.code}: {once_more.err}")
     problems += [f"I8: one more run changes the {part}" for part in before if before[part] != after[part]]
@@ -118,7 +118,7 @@ def rough_ending(code: int, said: str) -> list[str]:
 
 def _broken_words(scene: Scene, said: str) -> list[str]:
     """What it said is done or kept, is."""
-    history = scene.repo.git("rev-list", "HEAD").split()
+    history = scene.seen.git("rev-list", "HEAD").split()
     refs = scene.repo.git("for-each-ref", "--format=%(refname)", "refs/holdfast/rescue").split()
     landed = [found["commit"] for found in LANDED.finditer(said)]
     lost = [c for c in landed if not any(commit.startswith(c) for commit in history)]

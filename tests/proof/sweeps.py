@@ -13,6 +13,8 @@ from proof.scene import (
     RUN_UNRULY,
     Scene,
     make_scene,
+    make_scene_beside_a_checkout,
+    make_scene_side_by_side,
     make_scene_with_agents_commits,
     make_scene_with_new_plan,
 )
@@ -24,6 +26,8 @@ SCENES: dict[str, Callable[[Path], Scene]] = {
     "new plan": make_scene_with_new_plan,
     "agent commits": make_scene_with_agents_commits,
     "unruly agent": lambda root: make_scene(root, RUN_UNRULY),
+    "beside a checkout": make_scene_beside_a_checkout,
+    "side by side": make_scene_side_by_side,
     "filling agent": lambda root: make_scene(root, RUN_FILLING),
     "editing agent": lambda root: make_scene(root, RUN_EDITING),
 }

@@ -15,6 +15,7 @@ from holdfast.model.events import (
     GateFinished,
     Interrupted,
     Noticed,
+    Queued,
     Recovered,
     RunEnded,
     RunStarted,
@@ -251,3 +252,29 @@ def test_a_wait_counts_down_and_stays_as_a_line() -> None:
     stage.show(AgentSpoke("1.2", ""), after=60)
     assert "… task 1.2: waiting 10m 00s for the service: hit your limit" in stage.screen()
     assert "    attempt 2 of 3 · 1m 00s · waiting, 9m 00s left" in stage.screen()
+
+
+def test_many_at_once_have_a_row_each_and_those_that_wait_to_land_come_last() -> None:
+    stage = Stage(tasks=6, done=1, width=70, height=30)
+    stage.show(STARTED, *(AttemptStarted(f"1.{n}", "Task", 1, 3, "base", "log") for n in (2, 3, 4)))
+    stage.show(AgentSpoke("1.3", "reads the code"), Queued("1.2"), after=5)
+    rows = [line for line in stage.screen() if "attempt 1 of 3" in line]
+    assert rows == [
+        "  ▶ 1.3  attempt 1 of 3 · 5s · working │ reads the code",
+        "  ▶ 1.4  attempt 1 of 3 · 5s · working",
+        "  ▶ 1.2  attempt 1 of 3 · 5s · waits to land",
+    ]
+    stage.show(TaskLanded("1.2", "Task", "c" * 40, 1, 5.0))
+    assert "  ✓ 1.2  Read the options" in stage.screen()
+    assert sum("attempt 1 of 3" in line for line in stage.screen()) == 2
+
+
+def test_sixteen_at_once_fit_a_small_terminal() -> None:
+    stage = Stage(tasks=40, done=0, width=60, height=24)
+    stage.show(STARTED, *(AttemptStarted(f"1.{n}", "Task", 1, 3, "base", "log") for n in range(1, 17)))
+    picture = stage.screen()
+    assert len(picture) <= 24
+    shown = sum("attempt 1 of 3" in line for line in picture)
+    (more,) = [line for line in picture if "more at work" in line]
+    assert shown + int(more.split()[2]) == 16
+    assert "0 of 40 done" in picture[-1]

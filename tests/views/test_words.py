@@ -12,6 +12,7 @@ from holdfast.model.events import (
     GateFinished,
     Interrupted,
     Noticed,
+    Queued,
     Recovered,
     Rescued,
     ReviewEnded,
@@ -46,6 +47,7 @@ WORDS: list[tuple[Event, str]] = [
         AgentEnded("1.2", 1, "finished", "", 0, 2.0, 0.0123, 12345, 678),
         "task 1.2: agent finished after 2s (12,345 tokens in, 678 out, $0.0123)",
     ),
+    (Queued("1.2"), "task 1.2: finished; waits for its turn to land"),
     (Waiting("1.2", 1, 9.0, 90.0, "limit"), "task 1.2: waiting 1m 30s for the service: limit"),
     (AgentSession("1.2", 1, "ab-cd"), "task 1.2: agent session ab-cd"),
     (

@@ -10,6 +10,7 @@ from holdfast.workspaces.base import Wanted, Workspace
 
 if TYPE_CHECKING:  # `status` asks where to look, and has no time for more
     from holdfast.engine.place import PlanPlace
+    from holdfast.model.events import RunStarted
     from holdfast.model.policy import Mode, Policy
     from holdfast.system.git import Git
 
@@ -42,21 +43,22 @@ def ground(git: Git, place: PlanPlace, policy: Policy) -> Ground:
 
 
 def ground_of_last_run(git: Git, place: PlanPlace, policy: Policy) -> Ground:
-    """Where the plan was run, whatever flags that was done with: a task in flight right here was begun in
-    place, a tree of the plan's own is where its work is, and otherwise the journal tells."""
-    found = ground(git, place, policy)
-    if found.tree and found.tree.git_dir != git.git_dir and not _in_flight_here(git, place):
-        return found
-    if _in_flight_here(git, place) or _ran_in_place(git, place):
-        from holdfast.model.policy import Mode
+    """Where the plan was run last, whatever flags that was done with: the journal tells, and a task in flight
+    right here was begun in place. Without either, where a run would be made now."""
+    from holdfast.model.policy import Mode
 
+    last = _last_start(git, place)
+    if _in_flight_here(git, place) or (last and last.mode == Mode.TRUNK):
         return Ground(git, Mode.TRUNK, Wanted(), git)
-    return found
+    if last:
+        policy = policy._replace(mode=Mode.WORKTREE, branch=last.branch)
+    return ground(git, place, policy)
 
 
 def _in_flight_here(git: Git, place: PlanPlace) -> bool:
     flight = read_flight(Workspace(git, "").tree_state)
-    return isinstance(flight, Flight) and flight.plan == place.path
+    here = isinstance(flight, Flight) and flight.plan == place.path
+    return here and git.git_dir == git.common_dir
 
 
 def _left_by_agent(git: Git, place: PlanPlace) -> str:
@@ -74,14 +76,14 @@ def _left_by_agent(git: Git, place: PlanPlace) -> str:
     return flight.branch if last and last.action.startswith(AGENT_ACTION) else ""
 
 
-def _ran_in_place(git: Git, place: PlanPlace) -> bool:
+def _last_start(git: Git, place: PlanPlace) -> RunStarted | None:
     from holdfast.cli.place import journal_path
     from holdfast.journal import read_only
     from holdfast.model.events import RunStarted
 
-    started = (entry.event for entry in read_only(journal_path(git)).entries(kinds=("run_started",)))
-    modes = [run.mode for run in started if isinstance(run, RunStarted) and run.plan == place.path]
-    return bool(modes) and modes[-1] == "trunk"
+    starts = (entry.event for entry in read_only(journal_path(git)).entries(kinds=("run_started",)))
+    found = [start for start in starts if isinstance(start, RunStarted) and start.plan == place.path]
+    return found[-1] if found else None
 
 
 def _wanted(git: Git, place: PlanPlace, policy: Policy) -> Wanted:

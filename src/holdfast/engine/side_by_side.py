@@ -205,7 +205,7 @@ class _Team:
         return complete(site, this, tip, self._history.of(task).waiting)
 
     def _publish(self, site: Site, task: Task, done: Done, began: float) -> Back | None:
-        with self._landing:
+        with self._turn(site, task):
             self._look()
             if site.git.resolve(f"{done.commit}^") != self.tip:
                 carried = carry_onto(site, task, done, self.tip, self._plan)
@@ -218,6 +218,17 @@ class _Team:
             site.record(events.TaskLanded(task.id, task.title, done.commit, done.attempt, seconds))
         free(site)
         return None
+
+    @contextlib.contextmanager
+    def _turn(self, site: Site, task: Task) -> Iterator[None]:
+        """To land is for one at a time."""
+        if not self._landing.acquire(blocking=False):
+            site.record(events.Queued(task.id))
+            self._landing.acquire()
+        try:
+            yield
+        finally:
+            self._landing.release()
 
     def _move(self, site: Site, commit: str, words: str) -> None:
         """The commit point of a task that had a tree of its own."""

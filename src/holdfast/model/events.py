@@ -96,6 +96,12 @@ class Waiting(NamedTuple):
     reason: str
 
 
+class Queued(NamedTuple):
+    """A task worked on beside others is finished and waits for its turn to land."""
+
+    task: str
+
+
 class GateFinished(NamedTuple):
     """A gate or a commit hook gave its verdict."""
 
@@ -204,6 +210,7 @@ Event = (
     | AgentSpoke
     | AgentEnded
     | Waiting
+    | Queued
     | GateFinished
     | ReviewStarted
     | ReviewEnded
@@ -225,6 +232,7 @@ STORED: dict[str, type[Event]] = {
     "agent_session": AgentSession,
     "agent_ended": AgentEnded,
     "waiting": Waiting,
+    "queued": Queued,
     "gate_finished": GateFinished,
     "review_started": ReviewStarted,
     "review_ended": ReviewEnded,

@@ -70,7 +70,7 @@ class LiveView:
 
     def close(self) -> None:
         self._closed = True
-        self._scene = self._scene._replace(current=None, until=self._scene.until or self._now())
+        self._scene = self._scene._replace(under_way=(), until=self._scene.until or self._now())
         live, self._live = self._live, None
         if live is not None:
             self._leave(live)

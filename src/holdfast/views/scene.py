@@ -1,5 +1,6 @@
 """What the live view has to draw, as a value that each event replaces."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from holdfast.model.events import (
@@ -10,6 +11,7 @@ from holdfast.model.events import (
     Entry,
     GateFinished,
     Interrupted,
+    Queued,
     ReviewEnded,
     ReviewStarted,
     RunEnded,
@@ -25,6 +27,7 @@ from holdfast.views.window import Progress
 
 SPOKEN_LINES = 6
 
+QUEUED = "waits to land"
 _CHANGED = {"skip": Status.SKIPPED, "reset": Status.PENDING, "retry": Status.PENDING}
 
 
@@ -45,7 +48,8 @@ class Scene(NamedTuple):
     since: float
     until: float | None = None
     """When the run ended."""
-    current: Current | None = None
+    under_way: tuple[Current, ...] = ()
+    """In the order they began; more than one where tasks are worked on beside each other."""
 
     @classmethod
     def of(cls, plan: Plan, since: float) -> "Scene":
@@ -60,46 +64,54 @@ class Scene(NamedTuple):
                 return self._replace(since=entry.at, until=None)
             case AttemptStarted() as event:
                 return self._began(event, entry.at)
-            case AgentEnded():
-                return self._doing("checking")
+            case AgentEnded() | ReviewEnded() as event:
+                return self._doing(event.task, "checking")
             case ReviewStarted() as event:
-                return self._doing(f"{plain(event.agent)} reviews")
-            case ReviewEnded():
-                return self._doing("checking")
+                return self._doing(event.task, f"{plain(event.agent)} reviews")
+            case Queued() as event:
+                return self._doing(event.task, QUEUED)
             case Waiting() as event:
                 return self._waits(event)
             case GateFinished(passed=True) as event:
-                return self._doing(f"{plain(event.gate)} passed")
+                return self._doing(event.task, f"{plain(event.gate)} passed")
             case TaskLanded() as event:
                 return self._marked(event.task, Status.COMPLETED)
             case TaskFailed() as event:
                 return self._marked(event.task, Status.FAILED)
             case TaskChanged() as event if event.action in _CHANGED:
                 return self._marked(event.task, _CHANGED[event.action])
-            case AttemptFailed() | Interrupted():
-                return self._replace(current=None)
+            case AttemptFailed() | Interrupted() as event:
+                return self._without(event.task)
             case RunEnded():
-                return self._replace(current=None, until=entry.at)
+                return self._replace(under_way=(), until=entry.at)
         return self
 
     def _began(self, event: AttemptStarted, at: float) -> "Scene":
-        found = (i for i, task in enumerate(self.progress.plan.tasks) if task.id == event.task)
-        return self._replace(current=Current(event, at), focus=next(found, self.focus))
+        tasks = self.progress.plan.tasks
+        under_way = (*self._without(event.task).under_way, Current(event, at))
+        first = under_way[0].attempt.task
+        found = (i for i, task in enumerate(tasks) if task.id == first)
+        return self._replace(under_way=under_way, focus=next(found, self.focus))
 
     def _heard(self, event: AgentSpoke) -> "Scene":
         text = plain(event.text)
-        if self.current is None or not text:
+        if not text:
             return self
-        spoken = (*self.current.spoken, text)[-SPOKEN_LINES:]
-        return self._replace(current=self.current._replace(spoken=spoken))
+        return self._changed(event.task, lambda now: now._replace(spoken=(*now.spoken, text)[-SPOKEN_LINES:]))
 
     def _waits(self, event: Waiting) -> "Scene":
-        current = self.current and self.current._replace(waits_until=event.until)
-        return self._replace(current=current)
+        return self._changed(event.task, lambda now: now._replace(waits_until=event.until))
 
-    def _doing(self, what: str) -> "Scene":
-        return self if self.current is None else self._replace(current=self.current._replace(doing=what))
+    def _doing(self, task: str, what: str) -> "Scene":
+        return self._changed(task, lambda now: now._replace(doing=what))
+
+    def _changed(self, task: str, change: Callable[[Current], Current]) -> "Scene":
+        now = (change(one) if one.attempt.task == task else one for one in self.under_way)
+        return self._replace(under_way=tuple(now))
+
+    def _without(self, task: str) -> "Scene":
+        return self._replace(under_way=tuple(one for one in self.under_way if one.attempt.task != task))
 
     def _marked(self, task: str, status: Status) -> "Scene":
         progress = Progress.of(self.progress.plan.with_status(task, status))
-        return self._replace(progress=progress, current=None)
+        return self._without(task)._replace(progress=progress)

@@ -4,7 +4,7 @@ from rich.console import Group
 from rich.text import Text
 
 from holdfast.model.plan import Status, Task
-from holdfast.views.scene import SPOKEN_LINES, Current, Scene
+from holdfast.views.scene import QUEUED, SPOKEN_LINES, Current, Scene
 from holdfast.views.text import duration, plain
 
 _MARKS = {
@@ -25,37 +25,65 @@ _LONGEST_BAR = 40
 def drawn(scene: Scene, *, width: int, height: int, now: float) -> Group:
     """At most three quarters of the screen: the rest is for the lines that stay."""
     room = max(height * 3 // 4 - _FRAME_ROWS, _LEAST_ROWS)
+    if len(scene.under_way) > 1:
+        crew = _crew(scene, max(room - _LEAST_ROWS, _LEAST_ROWS), now)
+        rows = max(room - len(crew) - 1, _LEAST_ROWS)
+        return Group(Text(""), *_plan(scene, rows, 0, now), Text(""), *crew, _bar(scene, width, now))
     spoken = min(SPOKEN_LINES, max(room - _LEAST_ROWS, 0))
     rows = max(room - spoken, _LEAST_ROWS)
     return Group(Text(""), *_plan(scene, rows, spoken, now), Text(""), _bar(scene, width, now))
+
+
+def _crew(scene: Scene, rows: int, now: float) -> list[Text]:
+    """A row for each task under way, those that wait to land last; the rest only counted."""
+    ordered = sorted(scene.under_way, key=lambda one: one.doing == QUEUED)
+    shown = ordered if len(ordered) <= rows else ordered[: rows - 1]
+    column = min(max(len(plain(one.attempt.task)) for one in shown), _LONGEST_ID)
+    lines = [_at_work(one, column, now) for one in shown]
+    hidden = len(ordered) - len(shown)
+    return lines + ([_line((f"    … and {hidden} more at work", "dim"))] if hidden else [])
+
+
+def _at_work(one: Current, column: int, now: float) -> Text:
+    name = plain(one.attempt.task).ljust(column)
+    style = "yellow" if one.doing == QUEUED else "cyan"
+    said = f" │ {one.spoken[-1]}" if one.spoken and one.doing != QUEUED else ""
+    return _line(("  ▶ ", "bold cyan"), (f"{name}  ", "bold"), (_about(one, now), style), (said, "dim"))
 
 
 def _plan(scene: Scene, rows: int, spoken: int, now: float) -> list[Text]:
     window = scene.progress.around(scene.focus, rows)
     column = min(max((len(plain(task.id)) for task in window.tasks), default=0), _LONGEST_ID)
     lines = [_line(("  " + window.above, "dim"))] if window.above else []
+    alone = len(scene.under_way) == 1
     for task in window.tasks:
-        lines += _task(task, column, scene.current, spoken, now)
+        current = next((one for one in scene.under_way if one.attempt.task == task.id), None)
+        lines.append(_task(task, column, at_hand=current is not None))
+        if current and alone:
+            lines += _attempt(current, spoken, now)
     return lines + ([_line(("  " + window.below, "dim"))] if window.below else [])
 
 
-def _task(task: Task, column: int, current: Current | None, spoken: int, now: float) -> list[Text]:
+def _task(task: Task, column: int, *, at_hand: bool) -> Text:
     name = plain(task.id).ljust(column)
-    if current is not None and current.attempt.task == task.id:
-        head = _line(("  ▶ ", "bold cyan"), (f"{name}  {plain(task.title)}", "bold"))
-        return [head, *_attempt(current, spoken, now)]
+    if at_hand:
+        return _line(("  ▶ ", "bold cyan"), (f"{name}  {plain(task.title)}", "bold"))
     mark, style = _MARKS[task.status]
-    return [_line((f"  {mark} ", style), (f"{name}  {plain(task.title)}", _title_style(task.status)))]
+    return _line((f"  {mark} ", style), (f"{name}  {plain(task.title)}", _title_style(task.status)))
 
 
 def _attempt(current: Current, spoken: int, now: float) -> list[Text]:
+    said = current.spoken[len(current.spoken) - min(spoken, len(current.spoken)) :]
+    about = _line((f"    {_about(current, now)}", "cyan"))
+    return [about, *(_line((f"    │ {text}", "dim")) for text in said)]
+
+
+def _about(current: Current, now: float) -> str:
     number = f"attempt {current.attempt.attempt} of {current.attempt.of}"
     doing = current.doing
     if current.waits_until is not None:
         doing = f"waiting, {duration(max(current.waits_until - now, 0))} left"
-    about = f"{number} · {duration(max(now - current.since, 0))} · {doing}"
-    said = current.spoken[len(current.spoken) - min(spoken, len(current.spoken)) :]
-    return [_line((f"    {about}", "cyan")), *(_line((f"    │ {text}", "dim")) for text in said)]
+    return f"{number} · {duration(max(now - current.since, 0))} · {doing}"
 
 
 def _bar(scene: Scene, width: int, now: float) -> Text:

@@ -11,6 +11,7 @@ from holdfast.model.events import (
     GateFinished,
     Interrupted,
     Noticed,
+    Queued,
     Recovered,
     Rescued,
     ReviewEnded,
@@ -79,6 +80,8 @@ def _about_task(event: Event) -> str:
             return f"{_task(event.task)}{_agent_ended(event)} {took}"
         case Waiting():
             return f"{_task(event.task)}waiting {duration(event.seconds)} for the service: {event.reason}"
+        case Queued():
+            return f"{_task(event.task)}finished; waits for its turn to land"
         case AgentSession():
             return f"{_task(event.task)}agent session {event.session}"
         case CriterionReported():
