@@ -23,6 +23,12 @@ def test_every_task_is_done_again_and_the_old_commits_stay(repo: Repo, cli: Cli,
     assert len((repo.path / "work.txt").read_text().split()) == 4
 
 
+def test_it_says_that_the_same_command_would_begin_again(repo: Repo, cli: Cli) -> None:
+    repo.write("plan.md", "- [ ] One\n")
+    repo.commit("Add the plan")
+    assert "from here on run without --force-new" in cli("run", "plan.md", *AGENT, "--force-new").out
+
+
 def test_partial_work_is_kept_under_rescue(repo: Repo, cli: Cli) -> None:
     repo.write("plan.md", PLAN)
     repo.commit("Add the plan")

@@ -19,6 +19,11 @@ from holdfast.system import clock, files
 
 
 def begin_anew(site: Site) -> None:
+    _begin_anew(site)
+    site.record(Noticed("begun anew; from here on run without --force-new, which begins again every time"))
+
+
+def _begin_anew(site: Site) -> None:
     end_leftovers(site)
     _let_go_of_partial_work(site)
     state = site.plan.dialect.marks_in(site.plan.path)

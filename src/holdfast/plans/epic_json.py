@@ -67,7 +67,8 @@ def _json(data: bytes, path: str) -> object:
     try:
         return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_no_number)
     except json.JSONDecodeError as error:
-        message = f"the state file is damaged: column {error.colno}: {error.msg}"
+        found = error.msg.removesuffix(" at").removesuffix(" starting")
+        message = f"the state file is damaged: column {error.colno}: {found}"
         raise PlanError(path, error.lineno, message, fix=NEW_RUN) from error
     except (ValueError, RecursionError) as error:
         raise PlanError(path, 0, f"the state file is damaged: {error}", fix=NEW_RUN) from error
