@@ -116,6 +116,15 @@ def test_a_killed_run_goes_on_in_its_tree(shop: Repo, cli: Cli) -> None:
     assert checkout(shop) == before
 
 
+def test_a_lock_on_the_index_of_the_checkout_is_the_users(shop: Repo, cli: Cli) -> None:
+    assert run(cli, HOLDFAST_FAULT="agent.after@2").code == -9
+    lock = shop.write(".git/index.lock", "a commit whose editor is open\n")
+    assert run(cli).code == 0
+    assert lock.read_text() == "a commit whose editor is open\n"
+    lock.unlink()
+    assert subjects(shop) == DONE
+
+
 def test_a_tree_that_was_deleted_is_made_again(shop: Repo, cli: Cli) -> None:
     assert run(cli, "--only", "1.1").code == 0
     shutil.rmtree(own(shop))

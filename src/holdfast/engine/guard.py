@@ -126,9 +126,11 @@ def _own_index_locks(site: Site) -> list[str]:
 
 
 def _shared_locks(site: Site) -> list[str]:
-    git = site.git
-    names = ("index.lock", "HEAD.lock", "packed-refs.lock", "config.lock", f"{site.branch}.lock")
-    paths = [os.path.join(d, n) for n in names for d in {git.git_dir, git.common_dir}]
+    """Not those on index and HEAD of another working tree, such as the user's checkout: they are not in the
+    way, and a `git commit` of the user's holds one for as long as its editor is open."""
+    of_tree = [os.path.join(site.git.git_dir, name) for name in ("index.lock", "HEAD.lock")]
+    of_all = ("packed-refs.lock", "config.lock", f"{site.branch}.lock")
+    paths = of_tree + [os.path.join(site.git.common_dir, name) for name in of_all]
     return [path for path in paths if not _is_index_on_its_way(site, path)]
 
 
