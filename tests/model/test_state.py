@@ -4,6 +4,8 @@ from holdfast.model.events import (
     AgentSession,
     AttemptFailed,
     AttemptStarted,
+    BuildDiscarded,
+    CriterionReported,
     Entry,
     Event,
     GateFinished,
@@ -88,6 +90,15 @@ def test_retry_clears_the_count_and_reset_clears_everything() -> None:
     assert (retried.attempts, retried.failed, retried.feedback) == (0, "", "feedback 2")
     for action in ("reset", "skip"):
         assert after(*lost, TaskChanged("1", action)).task("1") == TaskHistory()
+
+
+def test_a_discarded_build_leaves_nothing_of_its_tasks_but_what_they_cost() -> None:
+    paid = AgentEnded("1", 1, "finished", "", 0, 5.0, 0.5)
+    failed = TaskFailed("1", "Title", "why")
+    state = after(paid, CriterionReported("1", 1, "it works", "met"), failed, BuildDiscarded("b", "c"))
+    assert state.task("1").failed == ""
+    assert state.task("1").criteria == ()
+    assert state.task("1").spent.cost_usd == state.spent.cost_usd == 0.5
 
 
 def test_agent_time_adds_up_over_attempts_and_landings() -> None:

@@ -7,6 +7,8 @@ from holdfast.model.events import (
     AgentSpoke,
     AttemptFailed,
     AttemptStarted,
+    BuildDiscarded,
+    BuildMerged,
     CriterionReported,
     Event,
     GateFinished,
@@ -78,6 +80,11 @@ WORDS: list[tuple[Event, str]] = [
     (TaskLanded("1.2", "Add it", COMMIT, 1, 61.0), "task 1.2: landed as 0123456789: Add it (1m 01s)"),
     (TaskFailed("1.2", "Add it", "no attempts left"), "task 1.2: FAILED: no attempts left"),
     (TaskChanged("1.2", "skip", COMMIT), "task 1.2: skip by hand (0123456789)"),
+    (
+        BuildMerged("holdfast/plan", "main", COMMIT, "", "fast-forward"),
+        "merged: holdfast/plan into main, fast-forward (0123456789)",
+    ),
+    (BuildDiscarded("holdfast/plan", COMMIT, REF), f"discarded: holdfast/plan ({REF})"),
     (Interrupted("1.2", 1, "SIGINT"), "task 1.2: interrupted by SIGINT; attempt 1 does not count"),
     (RunEnded(0, "", 12, 12, 3700.0), "finished: 12 of 12 tasks done, 1h 01m"),
     (

@@ -20,6 +20,14 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "status": ("Show what is done, what is next and what was recovered", "holdfast.cli.status"),
         "log": ("Show what happened, and the agent's output", "holdfast.cli.log"),
     },
+    "Finish": {
+        "review": ("Show what was built: commits, changes, criteria, cost", "holdfast.cli.review"),
+        "merge": ("Merge what was built into your branch, beside your own work", "holdfast.cli.merge"),
+        "discard": (
+            "Remove branch and tree of a build; its work is kept under rescue",
+            "holdfast.cli.discard",
+        ),
+    },
     "Plan": {
         "plan": ("Read and explain a plan: check, next, list", "holdfast.cli.plan"),
     },

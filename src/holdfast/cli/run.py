@@ -8,12 +8,14 @@ import sys
 from functools import partial
 
 from holdfast.cli.begun import opening_words, require_begun, require_idea_committed
+from holdfast.cli.finish import tell_how_to_finish
 from holdfast.cli.ground import Ground, ground
 from holdfast.cli.order import order_under, why_nothing
 from holdfast.cli.place import first_readable, plan_place, repository
 from holdfast.cli.session import open_site, prepare, time_of_day, tools_for
 from holdfast.config import Config, load_config
 from holdfast.engine.flight import Flight, read_flight
+from holdfast.engine.merge_record import cut_off
 from holdfast.engine.observe import plan_at_tip
 from holdfast.engine.place import PlanPlace
 from holdfast.engine.ready import set_up
@@ -170,7 +172,11 @@ def execute(args: argparse.Namespace) -> int:
     _require_identity(git)
     opening = opening_words(where.seen, place, document.plan, auto_continue=args.auto_continue)
     with open_site(where, place, config, lambda: _view(args, document.plan, config)) as (site, history):
-        return _run(site, history, where, document.plan, config, opening)
+        code = _run(site, history, where, document.plan, config, opening)
+    if where.wanted.branch and not (args.json or args.quiet):
+        part = config.policy.only or config.policy.until
+        tell_how_to_finish(where.checkout, place.path, where.wanted.branch, whole=not part)
+    return code
 
 
 def _ground(git: Git, place: PlanPlace, config: Config) -> Ground:
@@ -181,6 +187,8 @@ def _ground(git: Git, place: PlanPlace, config: Config) -> Ground:
         _require_room_for_many(git, where)
     if where.wanted.branch and place.must_be_committed:
         require_idea_committed(git, place)
+    if not where.wanted.branch and (merge := _cut_off_merge(git)):
+        raise Refused("this checkout is in the middle of a merge of Holdfast's", fix=merge)
     return where
 
 
@@ -225,7 +233,7 @@ def _run(site: Site, history: State, where: Ground, plan: Plan, config: Config, 
     site.record(
         RunStarted(plan.path, plan.dialect, branch, mode, config.agent, len(plan.tasks), settled, os.getpid())
     )
-    for words in filter(None, (_about_tree(site), opening)):
+    for words in filter(None, (_about_tree(site), _cut_off_merge(where.checkout), opening)):
         site.record(Noticed(words))
     try:
         prepare(site, where)
@@ -241,6 +249,10 @@ def _run(site: Site, history: State, where: Ground, plan: Plan, config: Config, 
         raise
     _end(site, began, 0, _outcome(plan, config, settled))
     return 0
+
+
+def _cut_off_merge(checkout: Git) -> str:
+    return cut_off(Workspace(checkout, "").tree_state)
 
 
 def _about_tree(site: Site) -> str:

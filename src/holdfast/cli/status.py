@@ -74,8 +74,29 @@ def _facts(where: Ground, seen: Glance, state: State, policy: Policy, problem: s
         in_flight="" if given_up else seen.in_flight,
         holder=seen.holder,
         rescues=_rescues(seen.rescues, state),
-        problems=(*seen.notes, *filter(None, (problem,))),
+        problems=(*seen.notes, *filter(None, (problem, _cut_off_merge(where)))),
+        finish=_finish(where, seen),
     )
+
+
+def _cut_off_merge(where: Ground) -> str:
+    from holdfast.workspaces.base import Workspace
+
+    state = Workspace(where.checkout, "").tree_state
+    if not os.path.exists(os.path.join(state, "merge.json")):
+        return ""
+    from holdfast.engine.merge_record import cut_off
+
+    return cut_off(state)
+
+
+def _finish(where: Ground, seen: Glance) -> tuple[str, ...]:
+    """Of a build on a branch of its own that is done: what to type."""
+    if not where.wanted.branch or not all(task.status.settled for task in seen.plan.tasks):
+        return ()
+    from holdfast.cli.finish import words_at_the_end
+
+    return words_at_the_end(where.checkout, seen.plan.path, where.wanted.branch)
 
 
 def _config(root: str, place: PlanPlace) -> Config | ConfigError | None:

@@ -31,12 +31,13 @@ def take_in_edits(site: Site, checkout: Git) -> None:
     if ours is None:
         _require_committed(site, checkout, theirs)
         _take(site, theirs)
-    elif not _agree(site.plan, theirs, ours) and not _weigh(site, checkout, theirs, ours):
+    elif not agree(site.plan, theirs, ours) and not _weigh(site, checkout, theirs, ours):
         return
     _remember(site, theirs)
 
 
-def _agree(place: PlanPlace, theirs: Document, ours: Document) -> bool:
+def agree(place: PlanPlace, theirs: Document, ours: Document) -> bool:
+    """In all words: only marks and line endings may differ."""
     return _words(place, theirs.data) == _words(place, ours.data)
 
 
@@ -125,7 +126,7 @@ def _words(place: PlanPlace, data: bytes) -> object:
 
 
 def _seen(site: Site, checkout: Git) -> bytes | None:
-    data = site.git.blob(_seen_ref(site))
+    data = site.git.blob(seen_ref(site.run))
     head = checkout.resolve("HEAD") if data is None else None
     common = site.git.text("merge-base", head, site.branch, expect=(0, 1)) if head else ""
     return site.git.blob(f"{common}:{site.plan.path}") if common else data
@@ -133,10 +134,10 @@ def _seen(site: Site, checkout: Git) -> bytes | None:
 
 def _remember(site: Site, theirs: Document) -> None:
     blob = site.git.write_blob(theirs.data)
-    known = site.git.resolve(_seen_ref(site)) or ABSENT
+    known = site.git.resolve(seen_ref(site.run)) or ABSENT
     if known != blob:
-        site.git.move_ref(_seen_ref(site), blob, known, "plan seen", fault="seen")
+        site.git.move_ref(seen_ref(site.run), blob, known, "plan seen", fault="seen")
 
 
-def _seen_ref(site: Site) -> str:
-    return f"refs/holdfast/seen/{site.run}"
+def seen_ref(run: str) -> str:
+    return f"refs/holdfast/seen/{run}"

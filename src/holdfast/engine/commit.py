@@ -7,7 +7,7 @@ mark. The user's index, the branch and HEAD are not touched here.
 import contextlib
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from holdfast.engine.hooks import HookRun, run_hook
@@ -17,7 +17,7 @@ from holdfast.engine.source import kept_files
 from holdfast.errors import GitError, TaskFailure
 from holdfast.model.plan import Document
 from holdfast.system import faults, files
-from holdfast.system.git import Change, GitKilled
+from holdfast.system.git import Change, Git, GitKilled
 
 HOOK_ROUNDS = 2
 PLAIN_FILE = "100644"
@@ -122,7 +122,7 @@ def seal(
     message = _message(site, contents, hooked)
     if message.hooked:
         staged = _with_leavings(site, contents, ours, staged, verify_again)
-    commit = _commit_tree(site, staged.tree, contents.base, message.file)
+    commit = commit_tree(site.git, staged.tree, [contents.base], message.file)
     faults.point("sealed")
     return Sealed(commit, staged, contents.plan, contents.before)
 
@@ -255,11 +255,13 @@ def _with_leavings(
     return _stage(site, contents, ours)
 
 
-def _commit_tree(site: Site, tree: str, base: str, message_file: str) -> str:
-    signed = site.git.config("commit.gpgsign", kind="bool") == "true"
+def commit_tree(git: Git, tree: str, parents: Sequence[str], message_file: str) -> str:
+    """A commit object that no ref names yet, signed if the user signs."""
+    signed = git.config("commit.gpgsign", kind="bool") == "true"
+    words = [word for parent in parents for word in ("-p", parent)]
     options = ("-S",) if signed else ()
     try:
-        out = site.git.run("commit-tree", tree, "-p", base, *options, "-F", message_file, terminal=signed)
+        out = git.run("commit-tree", tree, *words, *options, "-F", message_file, terminal=signed)
     except GitError as error:
         if not signed:
             raise

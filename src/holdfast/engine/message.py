@@ -8,6 +8,8 @@ PLAN, TASK, KEY, RUN, ATTEMPT, STATUS = (
     f"{PREFIX}{name}" for name in ("Plan", "Task", "Key", "Run", "Attempt", "Status")
 )
 """The status is there only where it is not `completed`: what `skip` and `reset` did to a task."""
+MERGED = f"{PREFIX}Merged"
+"""On a merge or squash commit: the tip of the run branch that it brought in."""
 
 
 def task_trailers(plan: PlanPlace, task: Task, run: str, attempt: int) -> dict[str, str]:

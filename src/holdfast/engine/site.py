@@ -99,9 +99,7 @@ class Site(NamedTuple):
 
     @property
     def token_prefix(self) -> str:
-        """Every process of a run in this working tree carries a token that begins like this."""
-        directory = os.path.realpath(self.git.git_dir).encode("utf-8", "surrogateescape")
-        return f"{sha256(directory).hexdigest()[:16]}."
+        return token_prefix(self.git.git_dir)
 
     @property
     def base_ref(self) -> str:
@@ -117,6 +115,12 @@ class Site(NamedTuple):
     @property
     def private_index(self) -> str:
         return os.path.join(self.workspace.tree_state, "index")
+
+
+def token_prefix(git_dir: str) -> str:
+    """Every process of a run in this working tree carries a token that begins like this."""
+    directory = os.path.realpath(git_dir).encode("utf-8", "surrogateescape")
+    return f"{sha256(directory).hexdigest()[:16]}."
 
 
 def stopped(site: Site, when: str) -> Interrupted:

@@ -182,6 +182,27 @@ class TaskChanged(NamedTuple):
     commit: str = ""
 
 
+class BuildMerged(NamedTuple):
+    """The run branch has landed in a branch of the user's."""
+
+    branch: str
+    into: str
+    commit: str
+    old: str
+    """Where that branch was before."""
+    how: str
+
+
+class BuildDiscarded(NamedTuple):
+    """Branch and working tree are about to go; attempts are counted anew from here."""
+
+    branch: str
+    commit: str
+    """Where the branch was, "" when there was none."""
+    rescue: str = ""
+    """Where its commits are kept, "" when another branch has them."""
+
+
 class Interrupted(NamedTuple):
     task: str
     attempt: int
@@ -219,6 +240,8 @@ Event = (
     | TaskLanded
     | TaskFailed
     | TaskChanged
+    | BuildMerged
+    | BuildDiscarded
     | Interrupted
     | RunEnded
 )
@@ -241,6 +264,8 @@ STORED: dict[str, type[Event]] = {
     "task_landed": TaskLanded,
     "task_failed": TaskFailed,
     "task_changed": TaskChanged,
+    "build_merged": BuildMerged,
+    "build_discarded": BuildDiscarded,
     "interrupted": Interrupted,
     "run_ended": RunEnded,
 }

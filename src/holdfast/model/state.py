@@ -11,6 +11,7 @@ from holdfast.model.events import (
     AgentSession,
     AttemptFailed,
     AttemptStarted,
+    BuildDiscarded,
     CriterionReported,
     Entry,
     Event,
@@ -40,6 +41,7 @@ SUMMARY_KINDS = (
     "attempt_failed",
     "task_failed",
     "task_changed",
+    "build_discarded",
     "interrupted",
     "run_ended",
 )
@@ -122,6 +124,9 @@ def fold(entries: Iterable[Entry]) -> State:
             case RunStarted() as event:
                 state = state._replace(started=Dated(entry.at, event), running=True)
                 _nothing_under_way(tasks)
+            case BuildDiscarded():
+                tasks.update({task: _only_paid(history) for task, history in tasks.items()})
+                state = state._replace(ended=None)
             case RunEnded() as event:
                 state = state._replace(ended=Dated(entry.at, event), running=False)
                 _nothing_under_way(tasks)
@@ -198,6 +203,11 @@ def _counted_anew(history: TaskHistory) -> TaskHistory:
         criteria=history.criteria,
         spent=history.spent,
     )
+
+
+def _only_paid(history: TaskHistory) -> TaskHistory:
+    """What was built is gone; what it cost is not."""
+    return TaskHistory(agent_seconds=history.agent_seconds, title=history.title, spent=history.spent)
 
 
 def _nothing_under_way(tasks: dict[str, TaskHistory]) -> None:

@@ -50,6 +50,8 @@ class Facts(NamedTuple):
     """The command that starts or resumes this run."""
     tree: str = ""
     """Where the run works, if that is not where the user stands."""
+    finish: tuple[str, ...] = ()
+    """What to type when all is done, one command with its purpose each."""
     next_task: str = ""
     """What the scheduler would pick now, "" when nothing is ready."""
     asks_to_retry: bool = False
@@ -94,7 +96,7 @@ def status_lines(
         _heading(progress, state, facts, clock, paint),
         _window(progress, state, facts, width, paint),
         [paint(shorten(f"policy: {c.name} = {c.value} ({c.origin})", width), _DIM) for c in facts.policies],
-        _failures(_failed(plan, state), facts, width, paint),
+        _failures(failed_tasks(plan, state), facts, width, paint),
         _criteria(plan, state, width, paint),
         _recoveries(state, width, clock, paint),
         _rescues(facts, width, paint),
@@ -119,9 +121,10 @@ def status_json(plan: Plan, state: State, facts: Facts) -> dict[str, object]:
         "held_by": facts.holder or None,
         "waiting_until": _waiting_until(state, facts),
         "go_on": facts.go_on,
+        "finish": list(facts.finish),
         "spent": state.spent._asdict(),
         "tasks": [_task_json(task, state) for task in plan.tasks],
-        "failed": [{"task": f.task.id, "reason": f.reason} for f in _failed(plan, state)],
+        "failed": [{"task": f.task.id, "reason": f.reason} for f in failed_tasks(plan, state)],
         "recovered": [{"at": at, **event._asdict()} for at, event in state.recoveries],
         "rescues": [rescue._asdict() for rescue in facts.rescues],
         "last_run": {"at": state.ended.at, **state.ended.event._asdict()} if state.ended else None,
@@ -149,7 +152,7 @@ def _task_json(task: Task, state: State) -> dict[str, object]:
     }
 
 
-def _failed(plan: Plan, state: State) -> list[Failure]:
+def failed_tasks(plan: Plan, state: State) -> list[Failure]:
     """Given up and not settled since; the plan has the last word."""
     reasons = ((task, state.of(task).failed) for task in plan.tasks if not task.status.settled)
     marked = "marked as failed in the plan"
@@ -270,7 +273,7 @@ def _rescues(facts: Facts, width: int, paint: _Paint) -> list[str]:
 
 def _how_to_go_on(progress: Progress, facts: Facts, paint: _Paint) -> list[str]:
     if progress.settled == progress.total:
-        return [paint("all done", _GREEN)]
+        return [paint("all done", _GREEN), *facts.finish]
     if facts.holder:
         return []
     if not facts.next_task and facts.asks_to_retry:

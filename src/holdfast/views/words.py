@@ -6,6 +6,8 @@ from holdfast.model.events import (
     AgentSpoke,
     AttemptFailed,
     AttemptStarted,
+    BuildDiscarded,
+    BuildMerged,
     CriterionReported,
     Event,
     GateFinished,
@@ -57,6 +59,12 @@ def _about_run(event: Event) -> str:
             return f"rescued: {_task(event.task)}{event.reason}{_kept_as(event.ref)}"
         case Noticed():
             return f"note: {_task(event.task)}{event.text}"
+        case BuildMerged():
+            return (
+                f"merged: {event.branch} into {event.into}, {event.how}{_kept_as(short_commit(event.commit))}"
+            )
+        case BuildDiscarded():
+            return f"discarded: {event.branch}{_kept_as(event.rescue)}"
         case RunEnded():
             return _ended(event)
     return ""
