@@ -27,6 +27,9 @@ echo "<SUCCESS>task implemented</SUCCESS>"
 the repository: where HEAD was when it started, whether another agent was alive then, what it had written."""
 
 
+BY_HAND = "By hand"
+
+
 def files_of(task: str) -> set[str]:
     return {f"work-{task}.txt", f"shared/{task}"}
 
@@ -45,13 +48,19 @@ class Expectation(NamedTuple):
     """Tasks that are worked on at once land in any order."""
     also: str = ""
     """What a task's commit may hold beside its usual files, as a regular expression."""
+    by_hand: bool = False
+    """The user made a commit, of nothing, whose subject is `BY_HAND`."""
 
 
 def broken_invariants(repo: Repo, expected: Expectation) -> list[str]:
     """Every broken promise as a sentence; empty is good."""
     commits = repo.git("rev-list", "--reverse", f"{expected.base}..HEAD").split()
+    theirs = [c for c in commits if repo.git("log", "-1", "--format=%s", c) == BY_HAND]
+    commits = [c for c in commits if c not in theirs]
     owners = [trailer(repo, commit, expected.trailer) for commit in commits]
     problems = _one_commit_each(owners, expected)
+    if len(theirs) != expected.by_hand:
+        problems.append(f"I5: {len(theirs)} commits by hand, {int(expected.by_hand)} expected")
     for commit, task in zip(commits, owners, strict=True):
         problems += _commit_holds_its_task_alone(repo, commit, task, expected)
     problems += _nothing_lost(repo, expected.ledger)

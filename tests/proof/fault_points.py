@@ -1,5 +1,7 @@
 """The sweep over named fault points: places in the source, before and after every durable step."""
 
+import shutil
+
 from proof.scene import Scene
 from proof.sweep import Strike, Struck
 
@@ -20,5 +22,20 @@ def strike_at(points: list[str]) -> Strike:
         result = scene.run(HOLDFAST_FAULT=points[number])
         reached = result.code == -9
         return Struck(result.code, result.out + result.err, points[number] if reached else "")
+
+    return strike
+
+
+LOSSES = {"the record is lost": "trees", "our state is lost": ""}
+"""What is deleted between the kill and the next run, below our directory."""
+
+
+def lose_at(points: list[str], way: str) -> Strike:
+    kill = strike_at(points)
+
+    def strike(scene: Scene, number: int) -> Struck:
+        struck = kill(scene, number)
+        shutil.rmtree(scene.repo.path / ".git/holdfast" / LOSSES[way], ignore_errors=True)
+        return struck
 
     return strike

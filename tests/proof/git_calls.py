@@ -12,20 +12,27 @@ from proof.scene import Scene
 from proof.sweep import Struck
 from scratch import Result
 
-WAYS = {
+_BY_HAND = (
+    '{git} -C "{repo}" update-ref -m "commit: By hand" HEAD '
+    '$({git} -C "{repo}" commit-tree "HEAD^{{tree}}" -p HEAD -m "By hand") && : > "{by_hand}"; '
+)
+"""A commit of the user's own, of what HEAD holds already, so that neither index nor tree has to follow."""
+DEATHS = {
     "kill before": "kill -9 $PPID; exit 1",
     "kill during": 'kill -9 $PPID; sleep 0.1; exec {git} "$@"',
     "kill after": '{git} "$@"; code=$?; kill -9 $PPID; exit $code',
     "fail": 'echo "fatal: spoilt by the test" >&2; exit 128',
 }
+WAYS = {**DEATHS, "a commit before": _BY_HAND + 'exec {git} "$@"'}
 """What becomes of the chosen call. `during`: the runner dies, its git lives on for a while."""
 
 _WRAPPER = """\
 #!/bin/sh
 test -z "$HOLDFAST_TOKEN" || exec {git} "$@"
-read -r count < "{count}"
+read -r count < "{calls}"
 count=$((count + 1))
-echo $count > "{count}"
+echo $count > "{calls}"
+echo $count "$*" >> "{words}"
 test $count = "$SPOILT_CALL" || exec {git} "$@"
 echo "$*" > "{hit}"
 {way}
@@ -36,6 +43,14 @@ def count_calls(scene: Scene) -> int:
     result = _run(scene, 0, "fail")
     assert result.code == 0, result.out + result.err
     return int((scene.root / "git-calls").read_text())
+
+
+def calls_with(scene: Scene, *words: str) -> list[int]:
+    """The numbers of those calls of a run to its end that have all these words."""
+    result = _run(scene, 0, "fail")
+    assert result.code == 0, result.out + result.err
+    lines = (scene.root / "git-words").read_text().splitlines()
+    return [int(line.split()[0]) for line in lines if set(words) <= set(line.split())]
 
 
 def strike_call(way: str, scene: Scene, point: int) -> Struck:
@@ -50,16 +65,18 @@ def _run(scene: Scene, point: int, way: str) -> Result:
     directory.mkdir(exist_ok=True)
     count = scene.root / "git-calls"
     count.write_text("0\n")
-    _write_wrapper(directory / "git", count, scene.root / "git-hit", way)
+    _write_wrapper(directory / "git", scene, way)
     path = f"{directory}{os.pathsep}{scene.repo.env['PATH']}"
     result = scene.run(PATH=path, SPOILT_CALL=str(point))
     shutil.rmtree(directory)
     return result
 
 
-def _write_wrapper(path: Path, count: Path, hit: Path, way: str) -> None:
+def _write_wrapper(path: Path, scene: Scene, way: str) -> None:
     git = shutil.which("git")
-    path.write_text(_WRAPPER.format(git=git, count=count, hit=hit, way=WAYS[way].format(git=git)))
+    what = WAYS[way].format(git=git, repo=scene.repo.path, by_hand=scene.by_hand)
+    files = {name: scene.root / f"git-{name}" for name in ("calls", "hit", "words")}
+    path.write_text(_WRAPPER.format(git=git, way=what, **files))
     path.chmod(0o755)
 
 

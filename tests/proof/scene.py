@@ -68,6 +68,8 @@ class Scene(NamedTuple):
     untouched: Mapping[str, object] = {}
     """What of the user's checkout must stay as it was to the byte, where the run has a tree of its own."""
     in_order: bool = True
+    environment: tuple[tuple[str, str], ...] = ()
+    """Added for every command."""
 
     @property
     def ledger(self) -> Path:
@@ -87,7 +89,7 @@ class Scene(NamedTuple):
     @property
     def expected(self) -> Expectation:
         belongings = None if self.own else self.belongings
-        told = (belongings, self.trailer, self.in_order, self.also)
+        told = (belongings, self.trailer, self.in_order, self.also, self.by_hand.exists())
         return Expectation("plan.md", self.tasks, self.base, self.ledger, *told)
 
     def touched(self) -> list[str]:
@@ -99,9 +101,19 @@ class Scene(NamedTuple):
             problems.append("I9: the user's refs, reflogs, config or hooks have changed")
         return problems
 
+    @property
+    def by_hand(self) -> Path:
+        """Is there when the user has made a commit."""
+        return self.root / "by-hand"
+
     def run(self, *before: str, **env: str) -> Result:
         """The command, the same every time; `before` are words to put before it."""
-        return run((*before, *self.command), cwd=self.repo.path, env={**self.repo.env, **env}, timeout=90.0)
+        return run(
+            (*before, *self.command),
+            cwd=self.repo.path,
+            env={**self.repo.env, **dict(self.environment), **env},
+            timeout=90.0,
+        )
 
     def holdfast(self, *words: str) -> Result:
         return run((*HOLDFAST, *words), cwd=self.repo.path, env=self.repo.env)

@@ -7,7 +7,7 @@ work, whether the plan writes ids, whether git knows it at the start; then one s
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from proof.git_calls import WAYS
+from proof.git_calls import DEATHS
 from proof.system_calls import VICTIMS
 
 Story = tuple[str, ...]
@@ -38,7 +38,7 @@ def stories(chapters: int) -> SearchStrategy[Story]:
 def _deaths() -> SearchStrategy[str]:
     return st.one_of(
         _at("fault", FAULTS, 2),
-        _at("git", tuple(WAYS), 60),
+        _at("git", tuple(DEATHS), 60),
         _at("calls", VICTIMS, 400),
         _words("signal", ("KILL", "INT", "TERM")),
     )

@@ -61,6 +61,12 @@ def _fault_points(counted: Scene) -> dict[str, Way]:
     return {"kill the runner": Way(fault_points.strike_at(reached), list(range(len(reached))))}
 
 
+def _lost_records(counted: Scene) -> dict[str, Way]:
+    reached = fault_points.points_reached(counted)
+    points = list(range(len(reached)))
+    return {way: Way(fault_points.lose_at(reached, way), points) for way in fault_points.LOSSES}
+
+
 def _git_calls(counted: Scene) -> dict[str, Way]:
     points = list(range(1, git_calls.count_calls(counted) + 1))
     return {way: Way(partial(git_calls.strike_call, way), points) for way in git_calls.WAYS}
@@ -100,6 +106,7 @@ def _full_disk(counted: Scene) -> dict[str, Way]:
 
 PREPARATIONS: dict[str, Callable[[Scene], dict[str, Way]]] = {
     "fault points": _fault_points,
+    "lost records": _lost_records,
     "git calls": _git_calls,
     "system calls": _system_calls,
     "power cuts": _power_cuts,
@@ -108,6 +115,7 @@ PREPARATIONS: dict[str, Callable[[Scene], dict[str, Way]]] = {
 }
 WAYS = {
     "fault points": ("kill the runner",),
+    "lost records": tuple(fault_points.LOSSES),
     "git calls": tuple(git_calls.WAYS),
     "system calls": system_calls.VICTIMS,
     "power cuts": tuple(power_cuts.WAYS),

@@ -14,7 +14,8 @@ STRIDE = {"power cuts": 4, "failing operations": 2}
 """Of how many points the whole takes one, where each way begins at another and the points lie close."""
 SAMPLE = {
     "fault points": 8,
-    "git calls": 31,
+    "lost records": 50,
+    "git calls": 37,
     "system calls": 210,
     "power cuts": 460,
     "failing operations": 200,
@@ -31,8 +32,9 @@ COMBINATIONS = [
     if mode == "resume" or kind not in ONE_MODE
 ]
 OTHERS = ("new plan", "agent commits", "unruly agent")
-OTHER_SCENES = [(s, kind, "resume") for s in OTHERS for kind in WAYS if kind not in ONE_MODE]
-OTHER_SCENES += [("agent commits", kind, "rollback") for kind in WAYS if kind not in ONE_MODE]
+ONE_SCENE = (*ONE_MODE, "lost records")
+OTHER_SCENES = [(s, kind, "resume") for s in OTHERS for kind in WAYS if kind not in ONE_SCENE]
+OTHER_SCENES += [("agent commits", kind, "rollback") for kind in WAYS if kind not in ONE_SCENE]
 WHOLE = [c for c in COMBINATIONS if c[0] != "system calls" or c[1] == "everything" or c[2] == "resume"]
 """What is kept of partial work does not depend on who was killed, so that half is left out."""
 

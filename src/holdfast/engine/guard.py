@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 from holdfast.engine import rescue
 from holdfast.engine.flight import Flight
+from holdfast.engine.observe import moved_by_agent_alone
 from holdfast.engine.site import Site
 from holdfast.model.events import Rescued
 from holdfast.system import clock, faults, files
-from holdfast.system.git import ABSENT, Git
+from holdfast.system.git import ABSENT, Git, RefMoved
 
 PROTECTED = ("config", "config.worktree", os.path.join("info", "exclude"), os.path.join("info", "attributes"))
 LARGEST_PROTECTED = 1 << 20
@@ -46,10 +47,15 @@ def _hooks(git: Git) -> list[str]:
 
 
 def put_back(site: Site, flight: Flight) -> Findings:
-    """After the agent's tree is dead (or was found dead): everything that is not its work, as it was."""
+    """After the agent's tree is dead (or was found dead): everything that is not its work, as it was.
+
+    RefMoved when somebody else has moved the branch, up to the last moment: that stays.
+    """
     notices = [*clear_locks(site), *put_files_back(site, flight), *_end_operation(site)]
     head = site.git.resolve("HEAD")
     tip = site.git.resolve(flight.branch)
+    if tip and tip != flight.base and not moved_by_agent_alone(site.git, flight):
+        raise RefMoved(f"{flight.branch} is at {tip[:12]}, and it was not the agent who moved it there")
     moved = {commit for commit in (head, tip) if commit and commit != flight.base}
     for commit in moved:
         ref = rescue.pin(site.git, flight.run, f"{flight.key}-commits", commit, f"made during {flight.task}")
