@@ -62,6 +62,7 @@ def hermetic_environment(home: str) -> dict[str, str]:
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
         "LC_ALL": "C.UTF-8",
+        "HOLDFAST_MODE": "trunk",
     }
 
 
