@@ -5,7 +5,16 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from proof import disk, failures, fault_points, full_disk, git_calls, power_cuts, system_calls
+from proof import (
+    disk,
+    failures,
+    fault_points,
+    full_disk,
+    git_calls,
+    power_cuts,
+    random_kills,
+    system_calls,
+)
 from proof.scene import (
     ROLLBACK,
     RUN_EDITING,
@@ -104,6 +113,12 @@ def _full_disk(counted: Scene) -> dict[str, Way]:
     return {way: Way(partial(full_disk.strike_with, way), points) for way in full_disk.WAYS}
 
 
+def _random_kills(counted: Scene) -> dict[str, Way]:
+    seconds = random_kills.seconds_of(counted)
+    strike = partial(random_kills.strike_at_random, seconds)
+    return {"at random": Way(strike, list(range(1, random_kills.SCHEDULES + 1)))}
+
+
 PREPARATIONS: dict[str, Callable[[Scene], dict[str, Way]]] = {
     "fault points": _fault_points,
     "lost records": _lost_records,
@@ -112,6 +127,7 @@ PREPARATIONS: dict[str, Callable[[Scene], dict[str, Way]]] = {
     "power cuts": _power_cuts,
     "failing operations": _failures,
     "full disk": _full_disk,
+    "random kills": _random_kills,
 }
 WAYS = {
     "fault points": ("kill the runner",),

@@ -24,6 +24,8 @@ SAMPLE = {
 """Of how many points the short version takes one; each way and mode begins at another."""
 ONE_MODE = ("failing operations", "full disk")
 """Sweeps that leave no partial work which one mode would treat otherwise than the other."""
+NOT_IN_TREES = ("power cuts", "lost records", *ONE_MODE)
+"""Only the repository itself is put on a disk of its own, not what lies beside it."""
 COMBINATIONS = [
     (kind, way, mode)
     for kind in WAYS
@@ -35,6 +37,11 @@ OTHERS = ("new plan", "agent commits", "unruly agent")
 ONE_SCENE = (*ONE_MODE, "lost records")
 OTHER_SCENES = [(s, kind, "resume") for s in OTHERS for kind in WAYS if kind not in ONE_SCENE]
 OTHER_SCENES += [("agent commits", kind, "rollback") for kind in WAYS if kind not in ONE_SCENE]
+TREES = ("beside a checkout", "side by side")
+OTHER_SCENES += [
+    (s, kind, mode) for s in TREES for kind in WAYS if kind not in NOT_IN_TREES for mode in MODES
+]
+OTHER_SCENES += [("side by side", "random kills", "resume")]
 WHOLE = [c for c in COMBINATIONS if c[0] != "system calls" or c[1] == "everything" or c[2] == "resume"]
 """What is kept of partial work does not depend on who was killed, so that half is left out."""
 
@@ -80,7 +87,7 @@ def test_a_sample_of_points_can_be_struck(kind: str, arena: Path, settle: Settle
     settle(kind, "a sample", verdicts)
 
 
-@pytest.mark.parametrize("scene", OTHERS)
+@pytest.mark.parametrize("scene", (*OTHERS, *TREES))
 def test_a_sample_of_points_of_other_scenes_can_be_struck(scene: str, arena: Path, settle: Settle) -> None:
     template = SCENES[scene](arena / "template")
     strike, points = prepare("fault points", template)["kill the runner"]

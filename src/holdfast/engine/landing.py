@@ -22,7 +22,7 @@ from holdfast.engine.site import Site
 from holdfast.engine.slot import done_ref, drop_done
 from holdfast.model.events import Noticed, Rescued
 from holdfast.model.plan import Document, Task
-from holdfast.system import faults, files
+from holdfast.system import faults
 from holdfast.system.git import ABSENT
 
 MOST_CONFLICTS = 2
@@ -72,7 +72,6 @@ def _move(site: Site, commit: str, tip: str, tree: str) -> None:
         site.git.move_ref(site.branch, tip, commit, "carried onto another tip", fault="onto")
         site.git.run("read-tree", "--reset", "-u", tree)
         faults.point("onto.files")
-        files.flush_file_systems(site.git.root)
 
 
 def _try_again(site: Site, task: Task, done: Done, plan: Document) -> Try:

@@ -73,15 +73,19 @@ def pin(git: Git, run: str, label: str, commit: str, reason: str) -> str:
     return ref
 
 
-def restore_start(workspace: Workspace, base: str) -> None:
-    """Tree and index back to `base`. Only after a snapshot: this is what discards bytes."""
+def restore_start(workspace: Workspace, base: str, *, durable: bool = True) -> None:
+    """Tree and index back to `base`. Only after a snapshot: this is what discards bytes.
+
+    Without `durable` a power cut may tear the files: for trees in which that cannot pass for work.
+    """
     git = workspace.git
     faults.point("restore.before")
     git.run("read-tree", "--reset", "-u", base)
     git.run("clean", "-f", "-d", "-q")
     for path in git.dirt().untracked:
         _set_aside(workspace, path)
-    files.flush_file_systems(workspace.root)  # torn by a power cut the files would pass for the user's edits
+    if durable:  # torn by a power cut the files would pass for the user's edits
+        files.flush_file_systems(workspace.root)
     faults.point("restore.after")
 
 

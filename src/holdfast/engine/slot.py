@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from holdfast.engine import rescue
 from holdfast.engine.complete import Done
-from holdfast.engine.flight import clear_flight
+from holdfast.engine.flight import clear_flight, read_flight
 from holdfast.engine.land import drop_helpers
 from holdfast.engine.leftover import end_leftovers
 from holdfast.engine.observe import landed_task, plan_at_tip
@@ -73,7 +73,7 @@ def assign(site: Site, run: Site, tip: str) -> None:
         if old != tip:
             site.git.move_ref(site.branch, tip, old or ABSENT, "the task begins here", fault="slot.branch")
         _check_out(site)
-        rescue.restore_start(site.workspace, tip)
+        rescue.restore_start(site.workspace, tip, durable=False)
         _bring_ignored_plan(site, run)
 
 
@@ -131,6 +131,9 @@ def _marked(site: Site, task: Task) -> bool:
 
 
 def _under_way(site: Site, task: Task) -> Found | None:
+    """Without a record or a pin nothing was begun: what differs was torn by a power cut, or is nobody's."""
+    if read_flight(site.workspace.tree_state) is None and not site.git.resolve(site.base_ref):
+        return None
     standing = recover(site)
     if standing.resume is None or standing.resume.key != task.key:
         return None
@@ -145,7 +148,7 @@ def _put_back(site: Site, commit: str) -> None:
         if now != commit:
             site.git.move_ref(site.branch, commit, now, "back to the task's commit", fault="slot.back")
         _check_out(site)
-        rescue.restore_start(site.workspace, commit)
+        rescue.restore_start(site.workspace, commit, durable=False)
         drop_helpers(site)
 
 
@@ -184,4 +187,4 @@ def _keep_work(site: Site, tip: str) -> None:
     reason = "left in the tree of a task that is over"
     ref = rescue.snapshot(site.workspace, site.run, f"slot-{site.slot}", reason)
     site.record(Rescued(ref, reason))
-    rescue.restore_start(site.workspace, tip)
+    rescue.restore_start(site.workspace, tip, durable=False)
