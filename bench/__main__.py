@@ -7,7 +7,7 @@ import argparse
 import os
 import tempfile
 
-from bench import landing, many, memory, plansize, startup, trees
+from bench import landing, many, memory, plansize, reading, startup, trees
 from bench.figures import Measure, heading, line
 from bench.scratch import Bench, hermetic_environment
 
@@ -15,6 +15,7 @@ MEASURES: dict[str, Measure] = {
     "startup": startup.measure,
     "landing": landing.measure,
     "plansize": plansize.measure,
+    "reading": reading.measure,
     "many": many.measure,
     "trees": trees.measure,
     "memory": memory.measure,

@@ -21,6 +21,7 @@ def measure(bench: Bench) -> Iterator[Figure]:
         what = f"a task in a plan of {size:,}, floor: of {SIZES[0]}"
         yield Figure(what, cost, small, f"<= {FLAT} x", at_most(FLAT))
     yield _longer(bench, repos, "rerun with nothing to do", _rerun)
+    yield _longer(bench, repos, "run --dry-run", _dry_run)
     if find_spec("holdfast.cli.status"):
         yield _longer(bench, repos, "status", _status)
     else:
@@ -54,6 +55,10 @@ def _longer(bench: Bench, repos: dict[int, Repo], what: str, action: Callable[[R
 def _rerun(repo: Repo) -> float:
     """The plan stands in the middle, where the last round left it."""
     return repo.timed(HOLDFAST, "run", PLAN, "--until", task_id(0), "--agent-cmd", AGENT)
+
+
+def _dry_run(repo: Repo) -> float:
+    return repo.timed(HOLDFAST, "run", PLAN, "--dry-run", "--agent-cmd", AGENT)
 
 
 def _status(repo: Repo) -> float:
