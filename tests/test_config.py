@@ -188,7 +188,7 @@ def test_every_setting_can_come_from_the_environment(tmp_path: Path) -> None:
     environ = {s.env: values.get(s.kind, "off" if s.default else "on") for s in SETTINGS}
     environ |= {"HOLDFAST_ON_INTERRUPT": "rollback", "HOLDFAST_COMMITS": "agent"}
     environ |= {"HOLDFAST_ON_FAILURE": "continue", "HOLDFAST_MODE": "trunk", "HOLDFAST_ORDER": "phases"}
-    environ |= {"HOLDFAST_REVIEW_AGENT": "codex"}
+    environ |= {"HOLDFAST_REVIEW_AGENT": "codex", "HOLDFAST_EXISTING_BUILD": "ask"}
     config = load(tmp_path, environ)
     assert config[:3] == ("scripted", "t", "/s")
     assert config.agent_args == ("--flag", "two words")

@@ -51,6 +51,8 @@ class Config(NamedTuple):
     max_turns: int
     agent_args: tuple[str, ...]
     report_tool: bool
+    existing_build: str
+    """`continue`, or `ask` on a terminal."""
     review_agent: str
     review_command: str
     review_model: str

@@ -131,6 +131,14 @@ def test_a_tree_that_the_user_locked_is_left_and_taken_off_the_branch(built: Bui
     assert built.git("branch", "--list", "holdfast/plan") == ""
 
 
+def test_killed_while_a_tree_that_stays_is_taken_off_the_branch(built: Built) -> None:
+    built.git("worktree", "lock", str(built.own))
+    assert built("discard", "--yes", HOLDFAST_FAULT="discard.detached").code == -9
+    assert built("discard", "--yes").code == 0
+    assert built.git("branch", "--list", "holdfast/plan") == ""
+    assert built.git("-C", str(built.own), "status", "--porcelain") == ""
+
+
 def test_a_tree_that_was_adopted_is_left(built: Built) -> None:
     elsewhere = built.root / "elsewhere"
     built.git("worktree", "move", str(built.own), str(elsewhere))

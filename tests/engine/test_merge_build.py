@@ -8,7 +8,7 @@ import pytest
 
 from built import AGENT, DONE, PLAN, Built, begin_something, belonging, make_built
 from invariants import tree
-from scratch import HOLDFAST, Repo, Result
+from scratch import HOLDFAST, Repo, Result, hermetic_environment, scratch_repo
 from scratch import run as start
 
 ADDED = "[holdfast] Add plan: plan"
@@ -309,21 +309,31 @@ def test_an_edit_of_the_plan_that_was_taken_in_gives_way_and_is_kept(built: Buil
     assert built.git("show", f"{ref}:work/plan.md") + "\n" == edited
 
 
-def test_a_plan_that_git_ignores_gets_its_marks(tmp_path: Path) -> None:
+@pytest.fixture
+def ignored(tmp_path: Path) -> Built:
     built = Built(tmp_path / "ignored")
-    make_built(tmp_path / "ignored")
-    assert built("discard", "--yes").code == 0
-    built.git("rm", "-rq", "--cached", "--ignore-unmatch", "plan.md")
-    built.repo.write(".gitignore", "plan.md\n")
-    built.git("add", ".gitignore")
-    built.git("commit", "-qm", "Ignore")
-    built.repo.write("plan.md", PLAN)
-    assert built.run().code == 0
-    built.repo.write("plan.md", f"{PLAN}\nMore words.\n")
-    result = built("merge")
+    repo = scratch_repo(built.repo.path, hermetic_environment(built.root / "home"))
+    repo.write(".gitignore", "plan.md\n")
+    repo.commit("Ignore")
+    repo.write("plan.md", PLAN)
+    assert built.run(agent='echo "$HOLDFAST_TASK_ID" > "$HOLDFAST_TASK_ID"').code == 0
+    return built
+
+
+def test_a_plan_that_git_ignores_gets_its_marks_and_keeps_its_words(ignored: Built) -> None:
+    ignored.repo.write("plan.md", f"{PLAN}\nMore words.\n")
+    result = ignored("merge")
     assert result.code == 0, result.err
     marked = PLAN.replace("[ ]", "[x]")
-    assert (built.repo.path / "plan.md").read_text() == f"{marked}\nMore words.\n"
+    assert (ignored.repo.path / "plan.md").read_text() == f"{marked}\nMore words.\n"
+
+
+@pytest.mark.parametrize("point", ["merge.plan.written", "merge.plan.durable"])
+def test_killed_while_it_gets_its_marks_it_has_them_in_the_end(point: str, ignored: Built) -> None:
+    assert ignored("merge", HOLDFAST_FAULT=point).code == -9
+    assert ignored("merge").code == 0
+    assert (ignored.repo.path / "plan.md").read_text() == PLAN.replace("[ ]", "[x]")
+    assert ignored.git("status", "--porcelain") == ""
 
 
 # -- killed --------------------------------------------------------------------------------------------
@@ -395,6 +405,17 @@ def test_killed_at_every_point_the_same_command_finishes_and_nothing_of_the_user
     assert {"merge.locked@1", "merge.after@1", "merge.file@9", "merge.index@1"} <= set(points)
     problems = [problem for point in points for problem in scene.problems(point, arena)]
     assert problems == []
+
+
+@pytest.mark.parametrize("point", ["merge.record.durable", "merge.before", "merge.after"])
+def test_killed_on_the_way_into_another_branch_the_same_command_finishes(point: str, busy: Built) -> None:
+    busy.git("branch", "release")
+    before = untouched(busy.repo)
+    assert busy("merge", "--into", "release", HOLDFAST_FAULT=point).code == -9
+    assert busy("merge", "--into", "release").code == 0
+    after = untouched(busy.repo)
+    assert (after["files"], after["index"]) == (before["files"], before["index"])
+    assert busy.git("rev-parse", "release") == busy.git("rev-parse", "holdfast/plan")
 
 
 def test_an_edit_made_while_a_merge_was_cut_off_is_not_overwritten(busy: Built) -> None:

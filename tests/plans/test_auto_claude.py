@@ -384,7 +384,13 @@ def test_a_spec_without_a_plan_says_that_it_is_not_planned() -> None:
 
 
 def test_the_preset_is_the_tools_own() -> None:
-    assert AUTO.preset == {"branch": "auto-claude/{name}", "on_interrupt": "resume", "max_attempts": 3}
+    assert AUTO.preset == {
+        "branch": "auto-claude/{name}",
+        "order": "phases",
+        "on_interrupt": "resume",
+        "max_attempts": 3,
+        "existing_build": "ask",
+    }
     assert AUTO.keeps(PATHS["auto-claude"]) == (
         "s/001-x/memory/attempt_history.json",
         "s/001-x/memory/build_commits.json",

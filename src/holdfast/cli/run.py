@@ -8,6 +8,7 @@ import sys
 from functools import partial
 
 from holdfast.cli.begun import opening_words, require_begun, require_idea_committed
+from holdfast.cli.existing import settle_existing_build
 from holdfast.cli.finish import tell_how_to_finish
 from holdfast.cli.ground import Ground, ground
 from holdfast.cli.order import order_under, why_nothing
@@ -132,9 +133,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--resume", action="store_true", help="only go on with what was begun: refuse to start from nothing"
     )
-    what.add_argument(
-        "--auto-continue", action="store_true", help="go on with an existing build unasked (always so)"
-    )
+    what.add_argument("--auto-continue", action="store_true", help="go on with an existing build unasked")
     what.add_argument(
         "--force-new", action="store_true", help="begin the plan again; what was recorded is archived"
     )
@@ -151,6 +150,8 @@ def execute(args: argparse.Namespace) -> int:
     git = repository()
     place = plan_place(git, args.plan, ignore_uncommitted=args.ignore_uncommitted_idea_changes)
     config = load_config(git.root, os.environ, vars(args), place.dialect.preset)
+    if not settle_existing_build(git, place, config, args):
+        return 0
     where = _ground(git, place, config)
     if args.force_new:
         _begin_anew(where, place, config, args)

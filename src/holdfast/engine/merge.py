@@ -36,7 +36,7 @@ from holdfast.errors import PlanError, Refused, UsageError
 from holdfast.model.events import BuildMerged, Event, Noticed
 from holdfast.model.plan import Plan
 from holdfast.system.files import read_if_there
-from holdfast.system.git import RefMoved
+from holdfast.system.git import Git, RefMoved
 from holdfast.system.process import Stops
 from holdfast.workspaces.base import OPERATIONS, Workspace
 from holdfast.workspaces.trees import linked_trees, main_branch
@@ -330,16 +330,18 @@ def _ready_again(build: Build, record: MergeRecord) -> Ready:
     step, _ = _step(merged, Target(record.target, record.old, here=True), record.new)
     place = _place(build)
     if theirs := theirs_in_the_way(place, step):
-        raise _edited_since(theirs, record)
+        raise _edited_since(build.checkout, theirs, record)
     hold_index(place)
     return make_ready(place, step)
 
 
-def _edited_since(paths: tuple[str, ...], record: MergeRecord) -> Refused:
-    first = paths[0]
+def _edited_since(git: Git, paths: tuple[str, ...], record: MergeRecord) -> Refused:
+    first, old = paths[0], record.old[:12]
+    aside = f"mv {first} {first}.mine"
+    if git.entry(record.old, first):
+        aside += f" && git show {old}:{first} > {first}"
     return Refused(
         f"{short(record.target)} has got {short(record.branch)}, but the merge was cut off before your files "
         "followed, and these have been edited since:\n" + "\n".join(f"  {path}" for path in paths),
-        fix=f"put each edit aside (cp {first} {first}.mine && git show {record.old[:12]}:{first} > {first}), "
-        f"then: holdfast merge {record.plan}",
+        fix=f"put each edit aside ({aside}), then: holdfast merge {record.plan}",
     )

@@ -143,6 +143,15 @@ SETTINGS: tuple[Setting, ...] = (
         "The file the scripted agent plays; for demonstrations and tests.",
         example="agent-script.toml",
     ),
+    Setting(
+        "existing_build",
+        "HOLDFAST_EXISTING_BUILD",
+        "",
+        Kind.CHOICE,
+        "continue",
+        "What a run does with a build that is there: go on with it, or ask, on a terminal, what to do.",
+        choices=("continue", "ask"),
+    ),
     _policy(
         "mode",
         "HOLDFAST_MODE",

@@ -24,6 +24,7 @@ class AutoClaude(Dialect):
             "order": "phases",
             "on_interrupt": "resume",
             "max_attempts": 3,
+            "existing_build": "ask",
         }
 
     def recognise(self, found: Found) -> Recognised | None:
