@@ -14,7 +14,7 @@ from proof.sweep import Struck, Verdict, judge
 from scratch import HOLDFAST, run
 
 PARTS = 8
-SAMPLE = 47
+SAMPLE = 71
 KILLED = {"HOLDFAST_FAULT": "agent.after"}
 """The runner dies right after the agent, before anything could be put back."""
 POLICIES = {
