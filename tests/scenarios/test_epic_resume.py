@@ -1,5 +1,5 @@
-"""What users of epics rely on when a run is interrupted, by the names they know it: each ticket in a tree and on
-a branch of its own, the state file true, and nothing half built taken for finished."""
+"""What users of epics rely on when a run is interrupted, by the names they know it: each ticket in a tree and
+on a branch of its own, the state file true, and nothing half built taken for finished."""
 
 import json
 import signal
@@ -235,7 +235,7 @@ def test_resume_validation_errors(epic: Epic) -> None:
 def test_load_state_valid(epic: Epic) -> None:
     assert epic.run("--only", "first").code == 0
     status = json.loads(epic.cli("status", "epics/shop", "--json").out)
-    assert [(task["id"], task["status"]) for task in status["tasks"]][0] == ("first", "completed")
+    assert (status["tasks"][0]["id"], status["tasks"][0]["status"]) == ("first", "completed")
 
 
 def _with_state(epic: Epic, change: str) -> Result:
