@@ -223,3 +223,11 @@ def test_a_hook_changed_after_an_agent_asked_to_commit_was_stopped_stays_changed
 
 def _holds_plan(repo: Repo, ref: str) -> bool:
     return "work/plan.md" in repo.git("ls-tree", "-r", "--name-only", ref).split()
+
+
+def test_an_edit_taken_back_while_it_was_being_committed_stays_taken_back(evening: Evening) -> None:
+    evening.repo.write("plan.md", "- [ ] one\n- [ ] two\n- [ ] three\n")
+    evening.killed("entry.before")
+    evening.repo.write("plan.md", "- [ ] one\n- [ ] two\n")
+    evening.done()
+    assert evening.repo.git("show", "HEAD:plan.md") == "- [x] one\n- [x] two"

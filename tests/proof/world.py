@@ -57,6 +57,8 @@ class Sight(NamedTuple):
     ticked: tuple[str, ...]
     """Tasks that the plan in the tree marks done and the tip's does not."""
     locks: bool
+    asks: bool
+    """The agent makes the commits: a tick alone is then taken for a commit of its that failed."""
 
     @property
     def at_rest(self) -> bool:
@@ -65,7 +67,7 @@ class Sight(NamedTuple):
     @property
     def adoptable(self) -> bool:
         """One task is ticked in the tree beside other changes: taken for a commit that failed."""
-        return self.at_rest and bool(self.dirt) and len(self.ticked) == 1
+        return self.at_rest and (bool(self.dirt) or self.asks) and len(self.ticked) == 1
 
 
 class World:
@@ -171,7 +173,7 @@ class World:
         locks = any((git / name).exists() for name in ("index.lock", "HEAD.lock", "refs/heads/main.lock"))
         attempt = self._recorded_attempt()
         lost = attempt is None and self._pin_holds()
-        return Sight(bool(attempt), lost, sealed, frozenset(paths), ticked, locks)
+        return Sight(bool(attempt), lost, sealed, frozenset(paths), ticked, locks, self.agent_commits)
 
     def _recorded_attempt(self) -> int | None:
         """A change of marks by hand has a record too, as attempt 0; None without one that can be read."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from holdfast.engine.commit import Sealed, prepare_index, still_staged
 from holdfast.engine.flight import Flight, clear_flight
+from holdfast.engine.observe import same_words
 from holdfast.engine.site import Site
 from holdfast.engine.source import in_tree, kept_files, plan_at, plan_in_tree
 from holdfast.errors import GitError, PlanError, Refused
@@ -31,6 +32,9 @@ class Around(NamedTuple):
     after: bytes
     edited: bool = False
     """Somebody has committed another one since."""
+    from_tree: bool = False
+    """The commit took in an edit of the user's: what it says was in the tree first, and a file that says what
+    was before is their next edit."""
 
 
 def land(site: Site, flight: Flight, sealed: Sealed) -> None:
@@ -166,8 +170,18 @@ def _sync_plan_entry(site: Site, commit: str, tip: str) -> None:
     own = os.path.join(site.git.git_dir, "index")
     faults.point("entry.before")
     site.git.set_entries(own, [(c.new_mode, c.new_blob, c.path) for c in changes])
-    _bring_plan(site, _files_around(site, commit, tip), own, commit)
+    edit = _changes_words(site, commit)
+    around = [file._replace(from_tree=edit) for file in _files_around(site, commit, tip)]
+    _bring_plan(site, around, own, commit)
     faults.point("entry.after")
+
+
+def _changes_words(site: Site, commit: str) -> bool:
+    try:
+        before, after = (plan_at(site.git, site.plan, rev) for rev in (f"{commit}^", commit))
+    except PlanError:  # mended by the very edit
+        return True
+    return before is not None and after is not None and not same_words(site.plan.dialect, before, after)
 
 
 def _bring_plan(site: Site, plan: Sequence[Around], index: str, commit: str) -> None:
@@ -175,8 +189,8 @@ def _bring_plan(site: Site, plan: Sequence[Around], index: str, commit: str) -> 
     follow = []
     for file in plan:
         now = in_tree(site.git.root, file.path)
-        ours = now is None or now == file.before or _torn(now, file)
-        if not file.edited and (ours or _same_but_for_filters(site, file.path)):
+        ours = now is None or (now == file.before and not file.from_tree) or _torn(now, file)
+        if not file.edited and (ours or _same_but_for_filters(site, file)):
             follow.append(file.path)
         elif now is not None and now != file.after:
             _carry_marks(site, file, now, commit)
@@ -192,13 +206,11 @@ def _torn(now: bytes, file: Around) -> bool:
     return len(now) % PAGE == 0 and file.after.startswith(now)
 
 
-def _same_but_for_filters(site: Site, path: str) -> bool:
+def _same_but_for_filters(site: Site, file: Around) -> bool:
     """Line endings or a filter make the bytes differ from the blob; git knows whether the file does."""
-    now = site.git.text("hash-object", f"--path={path}", "--", path)
-    parent_or_self = {
-        site.git.text("rev-parse", f"{rev}:{path}", expect=(0, 128)) for rev in ("HEAD", "HEAD^")
-    }
-    return now in parent_or_self
+    now = site.git.text("hash-object", f"--path={file.path}", "--", file.path)
+    revisions = ("HEAD",) if file.from_tree else ("HEAD", "HEAD^")
+    return now in {site.git.text("rev-parse", f"{rev}:{file.path}", expect=(0, 128)) for rev in revisions}
 
 
 def _carry_marks(site: Site, file: Around, now: bytes, commit: str) -> None:
