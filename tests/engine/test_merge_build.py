@@ -275,16 +275,32 @@ def test_a_plan_run_in_place_has_nothing_to_merge(built: Built) -> None:
     assert (result.code, "its commits are on main already" in result.out) == (0, True)
 
 
+def git_that(tmp_path: Path, word: str, deed: str) -> str:
+    """A PATH whose git does something else when it is asked for this."""
+    stand_in = tmp_path / "bin/git"
+    stand_in.parent.mkdir()
+    real = shutil.which("git")
+    lines = f'#!/bin/sh\nfor w in "$@"; do test "$w" = {word} && {{ {deed}; }}; done\nexec {real} "$@"\n'
+    stand_in.write_text(lines)
+    stand_in.chmod(0o755)
+    return f"{stand_in.parent}:{os.environ['PATH']}"
+
+
 def test_an_older_git_is_told_from_a_conflict(built: Built, tmp_path: Path) -> None:
     diverge(built)
-    real = shutil.which("git")
-    old = tmp_path / "bin/git"
-    old.parent.mkdir()
-    words = f'#!/bin/sh\nfor w in "$@"; do test "$w" = merge-tree && exit 129; done\nexec {real} "$@"\n'
-    old.write_text(words)
-    old.chmod(0o755)
-    result = built("merge", PATH=f"{old.parent}:{built.repo.env['PATH']}")
+    result = built("merge", PATH=git_that(tmp_path, "merge-tree", "exit 129"))
     assert_refused(built, result, "cannot tell beforehand", "git switch main && git merge holdfast/plan")
+
+
+@pytest.mark.parametrize("deed", ["echo 'No space left on device' >&2; exit 128", "kill -9 $$"])
+def test_a_git_call_that_fails_before_the_branch_moves_leaves_nothing_behind(
+    deed: str, busy: Built, tmp_path: Path
+) -> None:
+    before = untouched(busy.repo)
+    result = busy("merge", PATH=git_that(tmp_path, "checkout-index", deed))
+    assert_refused(busy, result, "git checkout-index", code=1)
+    assert untouched(busy.repo) == before
+    assert busy("merge").code == 0
 
 
 # -- the plan ------------------------------------------------------------------------------------------

@@ -32,11 +32,11 @@ from holdfast.engine.merge_plan import (
 from holdfast.engine.merge_record import MergeRecord, clear_record, read_record, write_record
 from holdfast.engine.message import MERGED
 from holdfast.engine.source import Attempts
-from holdfast.errors import PlanError, Refused, UsageError
+from holdfast.errors import HoldfastError, PlanError, Refused, UsageError
 from holdfast.model.events import BuildMerged, Event, Noticed
 from holdfast.model.plan import Plan
 from holdfast.system.files import read_if_there
-from holdfast.system.git import Git, RefMoved
+from holdfast.system.git import Git
 from holdfast.system.process import Stops
 from holdfast.workspaces.base import OPERATIONS, Workspace
 from holdfast.workspaces.trees import linked_trees, main_branch
@@ -133,8 +133,9 @@ def merge(build: Build, wish: Wish, effects: Effects) -> Merged | None:
             keep_their_plan(build, record.target, effects.record)
         reason = f"merge {build.name}: {record.how}"
         build.checkout.move_ref(record.target, new, record.old, reason, fault="merge")
-    except (Refused, RefMoved):
-        _undo(build)
+    except (HoldfastError, OSError):
+        if build.checkout.resolve(record.target) != new:
+            _undo(build)
         raise
     return _follow(build, record, ready, effects)
 
