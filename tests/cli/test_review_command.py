@@ -75,8 +75,10 @@ def test_what_is_open_failed_or_not_committed_is_shown(built: Built) -> None:
     assert "go on:      holdfast run plan.md" in out
 
 
-def test_a_merged_build_says_so(built: Built) -> None:
-    assert built("merge").code == 0
+@pytest.mark.parametrize("how", [(), ("--squash",)])
+def test_a_merged_build_says_so(built: Built, how: tuple[str, ...]) -> None:
+    assert built("merge", *how).code == 0
+    assert "clean up: holdfast discard plan.md" in built("status").out
     out = built("review").out
     assert "merged into main" in out
     assert "merge it" not in out

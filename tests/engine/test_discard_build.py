@@ -7,6 +7,7 @@ import pytest
 
 from built import AGENT, PLAN, Built, begin_something, belonging, make_built
 from invariants import agent_starts, processes_marked_with, tree
+from scratch import Cli
 
 LEDGER = 'echo "start $HOLDFAST_TASK_ID" >> "$LEDGER"; '
 
@@ -161,6 +162,12 @@ def test_the_run_branch_is_not_discarded_under_the_user(built: Built) -> None:
     built.git("switch", "-q", "holdfast/plan")
     result = built("discard", "plan.md", "--yes")
     assert (result.code, "checked out in your own working tree" in result.err) == (3, True)
+
+
+def test_a_tree_is_not_removed_under_the_user(built: Built) -> None:
+    inside = Cli(built.own, built.repo.env)("discard", "plan.md", "--yes")
+    assert (inside.code, "cd into your own checkout" in inside.err) == (3, True)
+    assert (built.own / "1.1.txt").exists()
 
 
 def test_what_a_dead_run_left_alive_is_ended_first(built: Built) -> None:

@@ -3,10 +3,9 @@
 import os
 import shlex
 
+from holdfast.engine.build import is_merged, short
 from holdfast.system.git import Git
 from holdfast.views.build import how_to_finish, next_lines
-
-HEADS = "refs/heads/"
 
 
 def tell_how_to_finish(checkout: Git, plan: str, branch: str, *, whole: bool) -> None:
@@ -22,10 +21,6 @@ def words_at_the_end(checkout: Git, plan: str, branch: str) -> tuple[str, ...]:
     if here == branch or checkout.resolve(branch) is None:
         return ()
     named = shlex.quote(os.path.relpath(os.path.join(checkout.root, plan)))
-    merged = checkout.is_ancestor(branch, "HEAD")
-    steps = how_to_finish(named, _short(branch), _short(here), merged=merged)
+    merged = is_merged(checkout, branch, "HEAD")
+    steps = how_to_finish(named, short(branch), short(here), merged=merged)
     return tuple(next_lines(steps))
-
-
-def _short(branch: str) -> str:
-    return branch.removeprefix(HEADS)

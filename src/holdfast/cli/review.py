@@ -9,7 +9,7 @@ from holdfast.cli.build import Found, find_build
 from holdfast.cli.place import journal_path
 from holdfast.cli.rescue import restore_command
 from holdfast.cli.terminal import width
-from holdfast.engine.build import Build, built_plan, commits_between, common_start, short
+from holdfast.engine.build import Build, built_plan, commits_between, common_start, is_merged, short
 from holdfast.engine.message import RUN
 from holdfast.engine.rescue_list import list_rescues
 from holdfast.errors import PlanError, UsageError
@@ -67,7 +67,7 @@ def _review(found: Found, plan: Plan) -> Review:
     in_place = here == build.branch
     into = "" if in_place else here
     start = _start_in_place(build) if in_place else common_start(git, "HEAD", build.tip)
-    merged = not in_place and git.is_ancestor(build.tip, "HEAD")
+    merged = not in_place and is_merged(git, build.tip, "HEAD")
     commits = commits_between(git, plan.path, start, build.tip)
     own_tree = build.tree if build.tree and build.tree.git_dir != git.git_dir else None
     return Review(

@@ -3,7 +3,7 @@
 import os
 from typing import NamedTuple
 
-from holdfast.engine.message import PLAN, TASK, read_trailers
+from holdfast.engine.message import MERGED, PLAN, TASK, read_trailers
 from holdfast.engine.place import PlanPlace, run_id
 from holdfast.engine.source import plan_at
 from holdfast.model.plan import Plan
@@ -60,6 +60,16 @@ def built_plan(build: Build) -> Plan | None:
 def common_start(git: Git, one: str, other: str) -> str:
     """Where two lines of history parted; "" when they have nothing in common."""
     return git.text("merge-base", one, other, expect=(0, 1))
+
+
+def is_merged(git: Git, tip: str, target: str) -> bool:
+    """Whether the target has the tip, as an ancestor or, by the word of a trailer, squashed."""
+    if git.is_ancestor(tip, target):
+        return True
+    start = common_start(git, target, tip)
+    span = f"{start}..{target}" if start else target
+    said = f"--grep={MERGED}: {git.resolve(tip)}"
+    return bool(git.text("log", "-1", "--format=%H", "--fixed-strings", said, span, "--"))
 
 
 def commits_between(git: Git, plan: str, start: str, tip: str) -> tuple[Commit, ...]:

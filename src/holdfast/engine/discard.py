@@ -59,6 +59,12 @@ def look(build: Build, home: str) -> Going:
             fix="git switch to another branch there, then run again",
         )
     found = trees_of(build)
+    here = os.path.realpath(build.checkout.root)
+    if any(os.path.realpath(tree.root) == here for tree in found):
+        raise Refused(
+            f"{here} is a working tree of this run: it is not removed under you",
+            fix=f"cd into your own checkout and run `holdfast discard {build.place.path}` there",
+        )
     left = {tree.root: why for tree in found if (why := _why_left(build, tree, home))}
     there = tuple(tree for tree in found if tree.there and tree.root not in left)
     dirty = {tree.root: len(tree.git(build.checkout.common_dir).dirt().paths) for tree in there}
@@ -110,8 +116,6 @@ def discard(build: Build, going: Going, record: Callable[[Event], None]) -> Buil
 def _why_left(build: Build, tree: Tree, home: str) -> str:
     if os.path.exists(os.path.join(tree.admin, "locked")):
         return "you locked it (git worktree unlock)"
-    if os.path.realpath(tree.root) == os.path.realpath(build.checkout.root):
-        return "you stand in it"
     homes = {os.path.realpath(path) for path in (home, home_of_trees(build.checkout.common_dir))}
     return "" if os.path.realpath(os.path.dirname(tree.root)) in homes else "Holdfast did not make it"
 

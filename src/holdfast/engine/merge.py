@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from typing import NamedTuple
 
-from holdfast.engine.build import HEADS, Build, built_plan, commits_between, common_start, short
+from holdfast.engine.build import HEADS, Build, built_plan, commits_between, common_start, is_merged, short
 from holdfast.engine.hooks import Ground
 from holdfast.engine.merge_commit import Style, Way, find_way, make_commit, merge_message, squash_message
 from holdfast.engine.merge_files import (
@@ -30,7 +30,6 @@ from holdfast.engine.merge_plan import (
     versions_taken_in,
 )
 from holdfast.engine.merge_record import MergeRecord, clear_record, read_record, write_record
-from holdfast.engine.message import MERGED
 from holdfast.engine.source import Attempts
 from holdfast.errors import HoldfastError, PlanError, Refused, UsageError
 from holdfast.model.events import BuildMerged, Event, Noticed
@@ -101,7 +100,7 @@ def chart(build: Build, wish: Wish) -> Course:
     if plan is None:
         raise PlanError(build.place.path, 0, f"not there on {build.name}")
     commits = len(commits_between(build.checkout, build.place.path, target.tip, build.tip))
-    if _is_merged(build, target):
+    if is_merged(build.checkout, build.tip, target.tip):
         return Course(target, None, None, 0, plan, keep_plan=False)
     if not wish.partial:
         _require_finished(build, plan)
@@ -198,16 +197,6 @@ def _rebased(git_dir: str) -> str:
         if data:
             return os.fsdecode(data).strip()
     return ""
-
-
-def _is_merged(build: Build, target: Target) -> bool:
-    git = build.checkout
-    if git.is_ancestor(build.tip, target.tip):
-        return True
-    start = common_start(git, target.tip, build.tip)
-    span = f"{start}..{target.tip}" if start else target.tip
-    said = f"--grep={MERGED}: {build.tip}"
-    return bool(git.text("log", "-1", "--format=%H", "--fixed-strings", said, span, "--"))
 
 
 def _require_finished(build: Build, plan: Plan) -> None:
