@@ -310,7 +310,14 @@ def _plan_now(where: Ground, place: PlanPlace) -> Document:
     """As it is in the run's tree, or where the user stands: good enough to look at before a run begins."""
     if where.tree is None or where.tree.git_dir == where.checkout.git_dir:
         return _plan_in(where.checkout, place)
-    return first_readable(place, lambda: _plan_in(where.seen, place), lambda: _plan_in(where.checkout, place))
+    at_tip = partial(plan_at, where.seen, place, where.wanted.branch)
+    trees = (partial(_plan_in, git, place) for git in (where.seen, where.checkout))
+    return first_readable(place, *((at_tip,) if not _in_flight_in(where.seen, place) else ()), *trees)
+
+
+def _in_flight_in(git: Git, place: PlanPlace) -> bool:
+    flight = read_flight(Workspace(git, "").tree_state)
+    return isinstance(flight, Flight) and flight.plan == place.path
 
 
 def _plan_in(git: Git, place: PlanPlace) -> Document:

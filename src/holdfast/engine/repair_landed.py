@@ -46,6 +46,8 @@ def _flight_of(site: Site, sight: Sight) -> Flight:
 def _tell_landed(site: Site, sight: Sight, did: str) -> None:
     flight = _flight_of(site, sight)
     found = f"its sealed commit {sight.candidate[:12]} of an interrupted run"
+    if site.slot:
+        did = "it is on the branch of its task, and lands from there"
     site.record(Recovered(found, did, flight.task))
     if not flight.by_hand:
         site.record(TaskLanded(flight.task, flight.title, sight.candidate, flight.attempt, 0.0))

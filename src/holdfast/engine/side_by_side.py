@@ -215,7 +215,7 @@ class _Team:
             self._move(site, done.commit, f"task {task.id}")
             self._plan = done.plan
             seconds = clock.monotonic() - began
-            site.record(events.TaskLanded(task.id, task.title, done.commit, done.attempt, seconds))
+            self._site.record(events.TaskLanded(task.id, task.title, done.commit, done.attempt, seconds))
         free(site)
         return None
 

@@ -18,7 +18,7 @@ from holdfast.engine.ready import detach_at, moving, settle
 from holdfast.engine.repair import Standing, recover
 from holdfast.engine.site import HEADS, TASK_BRANCHES, Site
 from holdfast.engine.source import in_tree, kept_files
-from holdfast.model.events import Recovered, Rescued
+from holdfast.model.events import Event, Recovered, Rescued, TaskLanded
 from holdfast.model.identity import same_in
 from holdfast.model.plan import Document, Plan, Task
 from holdfast.system import faults, files
@@ -39,7 +39,13 @@ class Found(NamedTuple):
 def slot_site(site: Site, workspace: Workspace, number: int, branch: str = "") -> Site:
     if branch:
         workspace = workspace._replace(branch=branch)
-    return site._replace(workspace=workspace, crew=None, target=site.branch, slot=str(number))
+
+    def record(event: Event) -> None:
+        """A commit on the branch of its task has not landed yet: who lands it says so."""
+        if not isinstance(event, TaskLanded):
+            site.record(event)
+
+    return site._replace(workspace=workspace, crew=None, target=site.branch, slot=str(number), record=record)
 
 
 def task_branch(site: Site, task: Task) -> str:
@@ -119,7 +125,7 @@ def _finished(site: Site, task: Task) -> Found | None:
     commit = site.git.resolve(site.branch) or ""
     document = plan_at_tip(site, commit)
     assert document is not None
-    site.record(Recovered("its commit, made before the run died", "lands it", task.id))
+    site.record(Recovered("its commit, made before the run died", "only has to land", task.id))
     return Found(task, Done(commit, document, landed_task(site.git, commit)[2] or 1), None)
 
 
