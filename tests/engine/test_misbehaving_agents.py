@@ -232,6 +232,17 @@ def test_what_somebody_else_does_to_another_branch_meanwhile_stays(repo: Repo, c
     assert repo.git("rev-parse", "theirs") != base
 
 
+def test_a_branch_that_is_checked_out_elsewhere_meanwhile_is_left_alone(
+    repo: Repo, cli: Cli, base: str
+) -> None:
+    repo.git("branch", "theirs")
+    meanwhile = "git worktree add -q ../tree theirs && git -C ../tree commit -q --allow-empty -m x"
+    result = run(cli, f"{meanwhile}; {WORK}", "--only", "1")
+    assert result.code == 0, result.out + result.err
+    assert repo.git("log", "-1", "--format=%s", "theirs") == "x"
+    assert "refs/heads/theirs" not in result.out
+
+
 def test_stashed_work_is_a_failed_attempt(repo: Repo, cli: Cli, base: str) -> None:
     done = "echo '<SUCCESS>done</SUCCESS>'"
     result = run(cli, f"{WORK} [ $HOLDFAST_ATTEMPT = 2 ] || git stash -q -u; {done}")

@@ -46,7 +46,7 @@ def put_others_back(site: Site, flight: Flight) -> Found:
         return Found((), False)
     now = other_refs(site, flight.branch)
     before = flight.others.refs
-    differing = [name for name in before if name != STASH and now.refs.get(name) != before[name]]
+    differing = [name for name in _differing(site.git, before, now.refs) if name != STASH]
     notices = [_put_back(site, flight, name, now.refs.get(name)) for name in differing]
     stash = now.refs.get(STASH)
     if (stash, now.stash_log) != (before.get(STASH), flight.others.stash_log):
@@ -64,8 +64,14 @@ def keep_others(site: Site, flight: Flight) -> list[str]:
     now = other_refs(site, flight.branch).refs
     before = flight.others.refs
     theirs = [name for name in before if not name.startswith("refs/holdfast/")]  # ours they may have dropped
-    differing = [name for name in theirs if now.get(name) != before[name]]
+    differing = [name for name in _differing(site.git, before, now) if name in theirs]
     return [*filter(None, (_keep(site, flight, name, now.get(name)) for name in differing))]
+
+
+def _differing(git: Git, before: dict[str, str], now: dict[str, str]) -> list[str]:
+    """A branch that was checked out in another working tree meanwhile is there, and no longer guarded."""
+    differing = [name for name in before if now.get(name) != before[name]]
+    return [name for name in differing if name in now or git.resolve(name) is None]
 
 
 def stash_changed(site: Site, flight: Flight) -> bool:
