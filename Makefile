@@ -5,6 +5,11 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 REAL_AGENTS := $(VENV)/.real-agents
 
+# Every step of a run is flushed to disk, and tests make thousands of runs: in memory, where there is room, that
+# is free. What has to be tested on a real disk mounts one of its own.
+ROOM := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }')
+PYTEST := $(if $(ROOM),PYTEST_DEBUG_TEMPROOT=$(ROOM) )$(BIN)/python -m pytest
+
 .PHONY: setup demo test test-crash bench lint clean
 
 setup: $(STAMP)
@@ -36,10 +41,10 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 
 test: lint $(REAL_AGENTS)
-	$(BIN)/python -m pytest -n 2 -m "not crash"
+	$(PYTEST) -n 2 -m "not crash"
 
 test-crash: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --timeout 3600 -m crash
+	$(PYTEST) -n 2 --timeout 3600 -m crash
 
 bench: $(STAMP)
 	$(BIN)/python -m bench
