@@ -2,9 +2,10 @@
 
 import pytest
 
-from holdfast.engine.schedule import blocked_by, find_task, next_task, ready_tasks, waiting_for
+from holdfast.engine.schedule import blocked_by, find_task, next_task, ready_tasks, startable, waiting_for
 from holdfast.errors import UsageError
 from holdfast.model.plan import Plan, Status, Task
+from holdfast.model.policy import Order
 
 
 def plan(*tasks: str) -> Plan:
@@ -108,3 +109,52 @@ def test_an_unknown_task_is_refused_with_near_ids() -> None:
     assert "holdfast plan list plan.md" in caught.value.fix
     with pytest.raises(UsageError, match=r"no task zzz in demo$"):
         next_task(plan("T001"), only="zzz")
+
+
+# -- several at once -------------------------------------------------------------------------------------
+
+
+def many(*tasks: str) -> Plan:
+    """As `plan`, with `P` for parallel and `in:SECTION`, `file:NAME` behind: "b .. a P file:x"."""
+    found = []
+    for line, words in enumerate((task.split() for task in tasks), start=1):
+        tags = [word for word in words if word == "P" or word[:3] == "in:" or word[:5] == "file:"]
+        task = _task(line, *[word for word in words if word not in tags])
+        files = tuple(tag[5:] for tag in tags if tag[:5] == "file:")
+        section = next((tag[3:] for tag in tags if tag[:3] == "in:"), "")
+        found.append(task._replace(parallel="P" in tags, files=files, section=section))
+    return Plan("demo", "markdown", "plan.md", tuple(found))
+
+
+@pytest.mark.parametrize(
+    ("tasks", "order", "running", "expected"),
+    [
+        (many("a", "b", "c"), Order.DOCUMENT, set(), ["a"]),
+        (many("a ok", "b", "c"), Order.DOCUMENT, {"b"}, []),
+        (many("a", "b", "c"), Order.DEPENDENCIES, {"a"}, ["b", "c"]),
+        (many("a ok", "b .. P", "c .. P", "d"), Order.DOCUMENT, set(), ["b", "c"]),
+        (many("a", "b .. P", "c .. P"), Order.DOCUMENT, set(), ["a"]),
+        (many("a ok", "b", "c .. a"), Order.DOCUMENT, {"b"}, ["c"]),
+        (many("a .. P file:x", "b .. P file:x", "c .. P file:y"), Order.DOCUMENT, set(), ["a", "c"]),
+        (many("a .. P file:x", "b .. P file:x"), Order.DOCUMENT, {"a"}, []),
+    ],
+)
+def test_tasks_start_beside_each_other_where_the_plan_lets_them(
+    tasks: Plan, order: Order, running: set[str], expected: list[str]
+) -> None:
+    assert ids(startable(tasks, order, running)) == expected
+
+
+def test_items_of_a_phase_that_is_safe_run_at_once() -> None:
+    phases = many("a .. in:1 P", "b .. in:1 P", "c .. in:2", "d .. in:2", "e .. in:3", "f .. a,b in:3")
+    assert ids(startable(phases, Order.PHASES)) == ["a", "b", "c", "e"]
+
+
+def test_what_only_stands_behind_a_failed_task_is_not_kept_by_it() -> None:
+    assert ids(startable(many("a !!", "b", "c .. a"), Order.DOCUMENT, failed={"a"})) == ["b"]
+
+
+def test_only_and_until_bound_what_may_start() -> None:
+    tasks = many("a .. P", "b .. P", "c .. P")
+    assert ids(startable(tasks, Order.DOCUMENT, only="b")) == ["b"]
+    assert ids(startable(tasks, Order.DOCUMENT, until="b")) == ["a", "b"]
