@@ -217,8 +217,11 @@ def test_a_stop_ends_every_agent_and_the_same_command_goes_on(shop: Repo, cli: C
     while not all((tmp_path / f"at-{task}").exists() for task in ("T2", "T3")):
         assert time.monotonic() < deadline
         time.sleep(0.02)
+    running = cli("status", "plan.md").out
+    assert "tasks T2, T3" in running and "  ▶ T2" in running and "  ▶ T3" in running
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 130
+    assert "tasks T2, T3 were cut off and will be taken up again" in cli("status", "plan.md").out
     (tmp_path / "go").touch()
     again = cli(*command[len(HOLDFAST) :])
     assert again.code == 0, again.err
@@ -265,3 +268,14 @@ def test_tickets_of_an_epic_have_branches_of_their_own(repo: Repo, cli: Cli) -> 
     assert [show(repo, f"{t}.branch", "epic/shop") for t in "abc"] == ["ticket/a", "ticket/b", "ticket/c"]
     assert '"epic_branch": "epic/shop"' in show(repo, "epics/shop/artifacts/epic-state.json", "epic/shop")
     assert repo.git("for-each-ref", "refs/heads/ticket") == ""
+
+
+def test_partial_work_in_a_tree_of_its_own_is_let_go_of_by_hand(shop: Repo, cli: Cli) -> None:
+    assert run(cli, agent=WRITE, HOLDFAST_FAULT="agent.after@2").code == -9
+    for task in ("T2", "T3"):
+        assert cli("reset", task, "--plan", "plan.md").code == 0
+    assert shop.git("for-each-ref", "refs/heads/holdfast-task") == ""
+    refs = shop.git("for-each-ref", "--format=%(refname)", "refs/holdfast/rescue").split()
+    assert any("work/T" in shop.git("ls-tree", "-r", "--name-only", ref) for ref in refs)
+    assert run(cli, agent=f"test ! -e $HOLDFAST_TASK_ID.txt || exit 1; {WRITE}").code == 0
+    nothing_left(shop)

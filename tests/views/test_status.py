@@ -178,7 +178,7 @@ def test_an_overview_knows_the_task_at_hand_and_what_went_wrong_elsewhere(tmp_pa
             BEGAN,
         ):
             journal.record("run", event)
-    state = overview(read_only(path), "run", "1.2")
+    state = overview(read_only(path), "run", ("1.2",))
     assert state.running
     assert state.recoveries == ()
     assert state.task("1.3").failed == "why"

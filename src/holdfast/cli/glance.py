@@ -4,6 +4,7 @@ Nothing is changed: no file, no ref, not even the index.
 """
 
 import os
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from holdfast.system.files import read_if_there
 from holdfast.system.git import Git
 from holdfast.system.lock import is_held, read_holder
 from holdfast.workspaces.base import Workspace
+from holdfast.workspaces.trees import linked_trees
 
 
 class Glance(NamedTuple):
@@ -26,8 +28,8 @@ class Glance(NamedTuple):
     branch: str
     """Full ref name, "" when HEAD is detached."""
     run: str
-    in_flight: str
-    """The task that was begun and is still open, "" when none is."""
+    in_flight: tuple[str, ...]
+    """The tasks that were begun and are still open; more than one where they are worked on at once."""
     holder: str
     """Who holds the lock, in words, "" when nobody does."""
     rescues: dict[str, str]
@@ -36,9 +38,10 @@ class Glance(NamedTuple):
     """Sentences about what is out of the ordinary."""
 
 
-def glance(git: Git, place: PlanPlace, wanted: str = "") -> Glance:
+def glance(git: Git, place: PlanPlace, wanted: str = "", slots: str = "") -> Glance:
     """`wanted` is the branch of a run with a tree of its own: its commits count, also where the tree is gone.
-    One that is not there yet is shown all the same: it is where the commits will be."""
+    One that is not there yet is shown all the same: it is where the commits will be. `slots` is how the paths
+    of trees begin in which tasks are worked on at once."""
     checked_out, kept, known = _refs(git, wanted)
     branch = wanted or checked_out
     tip = wanted if known and wanted != checked_out else "HEAD"
@@ -50,12 +53,15 @@ def glance(git: Git, place: PlanPlace, wanted: str = "") -> Glance:
     at_tip, begun, *commits = git.objects(asked)
     in_tree = _file(os.path.join(git.root, place.path))
     plan = _plan(git, place, record, (tip, base), at_tip, begun)
-    in_flight = _open_task(record, run, plan)
-    notes = [_about_head(branch), _about_record(record, run, in_flight)]
+    own = _open_task(record, run, plan)
+    in_flight = (own, *(_open_task(each, run, plan) for each in _records_beside(git, slots)))
+    notes = [_about_head(branch), _about_record(record, run, own)]
     if record is None and at_tip is not None and in_tree is not None and not place.dialect.keeps(place.path):
         notes.append(_about_edits(place, plan, at_tip, in_tree))
     rescues = dict(zip(mine, map(_subject, commits), strict=True))
-    return Glance(plan, branch, run, in_flight, _holder(git), rescues, tuple(filter(None, notes)))
+    return Glance(
+        plan, branch, run, tuple(filter(None, in_flight)), _holder(git), rescues, tuple(filter(None, notes))
+    )
 
 
 def _plan(
@@ -100,6 +106,11 @@ def _open_task(record: Flight | Damaged | None, run: str, plan: Plan) -> str:
         return ""
     task = plan.task(record.task)
     return "" if task is None or task.status.settled else task.id
+
+
+def _records_beside(git: Git, slots: str) -> Iterator[Flight | Damaged | None]:
+    trees = (tree for tree in linked_trees(git.common_dir) if slots and tree.root.startswith(slots))
+    return (read_flight(Workspace(tree.git(git.common_dir), "").tree_state) for tree in trees)
 
 
 def _about_record(record: Flight | Damaged | None, run: str, in_flight: str) -> str:

@@ -48,7 +48,8 @@ def execute(args: Namespace | SimpleNamespace) -> int:
     place = plan_place(git, args.plan)
     config = _config(git.root, place)
     where = ground_of_last_run(git, place, _policy(config))
-    seen = glance(where.seen, place, where.wanted.branch)
+    slots = f"{where.wanted.directory}." if where.wanted.directory else ""
+    seen = glance(where.seen, place, where.wanted.branch, slots)
     reader = read_only(journal_path(git))
     state = overview(reader, seen.run, seen.in_flight)
     facts = _with_policies(_facts(where, seen, state, _policy(config), reader.problem), config)
@@ -64,14 +65,15 @@ def execute(args: Namespace | SimpleNamespace) -> int:
 
 def _facts(where: Ground, seen: Glance, state: State, policy: Policy, problem: str) -> Facts:
     following = next_task(seen.plan, passed_over(policy.on_failure, seen.plan))
-    given_up = state.task(seen.in_flight).failed and not seen.holder
+    at_work = [task for task in seen.in_flight if seen.holder or not state.task(task).failed]
     return Facts(
         branch=seen.branch.removeprefix("refs/heads/") or "none (HEAD is detached)",
         tree=where.tree.root if where.tree and where.tree.git_dir != where.checkout.git_dir else "",
         go_on=_go_on(where.checkout, seen.plan.path),
         next_task=following.id if following else "",
         asks_to_retry=policy.on_failure is OnFailure.CONTINUE,
-        in_flight="" if given_up else seen.in_flight,
+        in_flight=at_work[0] if at_work else "",
+        beside=tuple(at_work[1:]),
         holder=seen.holder,
         rescues=_rescues(seen.rescues, state),
         problems=(*seen.notes, *filter(None, (problem, _cut_off_merge(where)))),

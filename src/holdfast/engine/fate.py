@@ -10,6 +10,7 @@ from holdfast.engine.recover import Action, Record, decide
 from holdfast.engine.repair import REPAIRS, clear_dead_locks
 from holdfast.engine.schedule import blocked_by, find_task
 from holdfast.engine.site import Site
+from holdfast.engine.slot import let_go_of_slots
 from holdfast.errors import PlanError, Refused
 from holdfast.model.events import Rescued, TaskChanged
 from holdfast.model.plan import Document, Status, Task
@@ -76,6 +77,7 @@ def _settled(site: Site, wanted: str) -> tuple[Sight, Document, Task]:
 
 def _let_go(site: Site, sight: Sight, task: Task) -> str:
     """The task's own partial work goes to rescue, so that the next task does not inherit it."""
+    let_go_of_slots(site, sight.at_tip.plan if sight.at_tip else None, task)
     flight = sight.flight
     if flight is None:
         return ""

@@ -189,6 +189,19 @@ def free(site: Site) -> None:
         detach_at(site, tip)
 
 
+def let_go_of_slots(site: Site, plan: Plan | None, task: Task) -> None:
+    """Whatever tree the task was worked on in is free again, what it held is under rescue."""
+    slots = site.crew.trees() if site.crew and plan else ()
+    for number, branch in slots:
+        if site.crew and plan and branch and task_on(site, plan, branch) == task:
+            workspace = site.crew.open_tree(number, branch)
+            own = slot_site(site, workspace, number, branch)
+            end_leftovers(own)
+            settle(own)
+            free(own)
+            drop_done(own, task)
+
+
 def _keep_work(site: Site, tip: str) -> None:
     reason = "left in the tree of a task that is over"
     ref = rescue.snapshot(site.workspace, site.run, f"slot-{site.slot}", reason)

@@ -58,6 +58,8 @@ class Facts(NamedTuple):
     """A failed task is not tried again by the next run alone."""
     in_flight: str = ""
     """The task named by the in-flight record."""
+    beside: tuple[str, ...] = ()
+    """Further tasks in flight, where several are worked on at once."""
     holder: str = ""
     """Who holds the lock, worded for people, "" when nobody does."""
     rescues: tuple[Rescue, ...] = ()
@@ -72,10 +74,10 @@ class Failure(NamedTuple):
     reason: str
 
 
-def overview(reader: Reader, run: str, task: str) -> State:
-    """The state as far as `status` tells it: all of one task, and of the others what did not go smoothly."""
+def overview(reader: Reader, run: str, tasks: tuple[str, ...]) -> State:
+    """As far as `status` tells it: all of the tasks in flight, and of the others what did not go smoothly."""
     entries = {entry.seq: entry for entry in reader.entries(run=run, kinds=SUMMARY_KINDS)}
-    if task:
+    for task in tasks:
         entries |= {entry.seq: entry for entry in reader.entries(run=run, task=task)}
     return fold(entries[seq] for seq in sorted(entries))
 
@@ -118,6 +120,7 @@ def status_json(plan: Plan, state: State, facts: Facts) -> dict[str, object]:
         "total": len(plan.tasks),
         "next": facts.next_task or None,
         "in_flight": facts.in_flight or None,
+        "in_flight_beside": list(facts.beside),
         "held_by": facts.holder or None,
         "waiting_until": _waiting_until(state, facts),
         "go_on": facts.go_on,
@@ -193,6 +196,9 @@ def _heading(
 def _activity(state: State, facts: Facts, clock: Callable[[float], str]) -> list[str]:
     if facts.holder:
         return [f"running: {plain(facts.holder)}{_on_task(state, facts, clock)}"]
+    if facts.beside:
+        names = ", ".join(map(plain, (facts.in_flight, *facts.beside)))
+        return [f"not running; tasks {names} were cut off and will be taken up again"]
     if facts.in_flight:
         return [f"not running; task {plain(facts.in_flight)} was cut off and will be taken up again"]
     if state.ended is None:
@@ -203,6 +209,8 @@ def _activity(state: State, facts: Facts, clock: Callable[[float], str]) -> list
 
 
 def _on_task(state: State, facts: Facts, clock: Callable[[float], str]) -> str:
+    if facts.beside:
+        return f", tasks {', '.join(map(plain, (facts.in_flight, *facts.beside)))}"
     started = state.task(facts.in_flight).under_way
     waiting = state.task(facts.in_flight).waiting
     if waiting:
@@ -228,7 +236,7 @@ def _task_line(task: Task, column: int, state: State, facts: Facts, width: int, 
     cost = state.of(task).spent.cost_usd
     text = f"{plain(task.id).ljust(column)}  {plain(task.title)}" + (f" (${cost:,.4f})" if cost else "")
     failed = state.of(task).failed and not task.status.settled
-    if task.id == facts.in_flight:
+    if task.id == facts.in_flight or task.id in facts.beside:
         return paint(shorten(f"  ▶ {text}", width), _CYAN)
     if failed or task.status is Status.FAILED:
         return paint(shorten(f"  ✗ {text}", width), _RED)
