@@ -131,6 +131,7 @@ def test_a_tree_that_was_deleted_is_made_again(shop: Repo, cli: Cli) -> None:
     assert "1 of 2 tasks done" in cli("status", "plan.md", env={"HOLDFAST_MODE": "worktree"}).out
     result = run(cli)
     assert result.code == 0, result.err
+    assert f"the working tree {own(shop)} is gone; made again from its branch" in result.out
     assert subjects(shop) == DONE
     assert (own(shop) / "1.1.txt").exists()
 
@@ -376,3 +377,13 @@ def test_a_run_that_was_made_in_place_is_found_there_again(repo: Repo, cli: Cli)
     assert "branch main" in cli("status", "plan.md").out
     assert cli("skip", "1.2").code == 0
     assert repo.git("log", "-1", "--format=%s") == "[holdfast] Skip task 1.2: Second thing"
+
+
+def test_a_tree_that_the_user_locked_or_moved_by_git_is_worked_in_where_it_is(shop: Repo, cli: Cli) -> None:
+    assert run(cli, "--only", "1.1").code == 0
+    elsewhere = shop.path.with_name("moved")
+    shop.git("worktree", "move", str(own(shop)), str(elsewhere))
+    shop.git("worktree", "lock", str(elsewhere))
+    result = run(cli)
+    assert result.code == 0, result.err
+    assert (elsewhere / "1.2.txt").exists() and not own(shop).exists()

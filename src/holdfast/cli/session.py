@@ -88,6 +88,9 @@ def _crew(where: Ground, config: Config) -> Crew:
 
 def prepare(site: Site, where: Ground) -> None:
     """First of all: a tree of the run's own is fit to work in and has the plan as the user wants it."""
+    if gone := site.workspace.instead_of:
+        words = f"the working tree {gone} is gone; made again from its branch"
+        site.record(Noticed(f"{words}. If you moved it, what was not committed there is where you moved it"))
     make_ready(site, where.checkout)
     take_in_edits(site, where.checkout)
 

@@ -35,6 +35,8 @@ class Workspace(NamedTuple):
     """Full ref name: the run branch."""
     own: bool = False
     """A working tree of the run's own, not the user's checkout."""
+    instead_of: str = ""
+    """Where a tree of the run was said to be that is gone, or leads nowhere."""
 
     @property
     def root(self) -> str:

@@ -30,11 +30,11 @@ class Worktree(Workspaces):
         with exclusive(_making(git)):
             _refuse_own_checkout(git, wanted)
             _make_branch(git, wanted)
-            found = self.find(git, wanted)
+            found, gone = self.find(git, wanted), ""
             if found is None:
-                _forget_trees_on(git, wanted.branch)
+                gone = _forget_trees_on(git, wanted.branch)
                 found = _make_tree(git, wanted.directory, _short(wanted.branch))
-            workspace = Workspace(found, wanted.branch, own=True)
+            workspace = Workspace(found, wanted.branch, own=True, instead_of=gone)
             _fill(workspace, wanted)
         return workspace
 
@@ -107,11 +107,14 @@ def _make_tree(git: Git, directory: str, *start: str) -> Git:
     return made.git(git.common_dir)
 
 
-def _forget_trees_on(git: Git, branch: str) -> None:
-    """Their directories are gone: git would call the branch taken."""
+def _forget_trees_on(git: Git, branch: str) -> str:
+    """Their directories are gone: git would call the branch taken. Where one was said to be."""
+    gone = ""
     for tree in linked_trees(git.common_dir):
         if tree.branch == branch:
             _clear_remains(tree)
+            gone = tree.root
+    return gone
 
 
 def _cut_off(tree: Tree, directory: str) -> bool:
