@@ -90,6 +90,6 @@ def test_listening_ends_when_it_is_quiet() -> None:
 
 
 def test_a_peer_that_ignores_every_polite_way_is_killed() -> None:
-    with Peer(("sh", "-c", "trap '' TERM; echo ready; exec tail -f /dev/null"), grace=0.05) as peer:
+    with Peer(("sh", "-c", "trap '' TERM; echo ready; exec sleep 100"), grace=0.05) as peer:
         assert os.read(peer.out, 100) == b"ready\n"
     assert peer.status() == -9

@@ -311,6 +311,8 @@ def test_presets_messages_and_trailers_are_those_of_the_tool() -> None:
     task = document.plan.tasks[0]
     assert dict(EPIC.preset) == {
         "branch": "epic/{name}",
+        "task_branch": "ticket/{task}",
+        "order": "dependencies",
         "on_interrupt": "rollback",
         "max_attempts": 1,
         "on_failure": "continue",
