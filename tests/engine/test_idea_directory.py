@@ -116,3 +116,20 @@ def test_a_plan_dirty_only_by_marks_is_recovered_in_spite_of_the_check(idea: Rep
     assert idea.git("show", "HEAD~1:work-1.1.txt") == "by another tool"
     assert "Holdfast-Task: 1.1" in idea.git("log", "-1", "--format=%B", "HEAD~1")
     assert Path(idea.path / "work-1.2.txt").exists()
+
+
+def test_an_agent_that_commits_in_a_tree_of_its_own_needs_a_ci_workflow(idea: Repo, cli: Cli) -> None:
+    plan = f"{IDEA}/greeter-plan.md"
+    mark = f'sed -i "/Task $HOLDFAST_TASK_ID/,/Task 9/s/\\[ \\]/[x]/" {plan}'
+    only = f"sed -i '/Task 1.2/,$s/\\[x\\]/[ ]/' {plan}"
+    agent = (
+        f"{AGENT}; {mark}; test $HOLDFAST_TASK_ID = 1.2 || {only}; "
+        'test "$HOLDFAST_ATTEMPT" = 1 || { mkdir -p .github/workflows; echo "on: push" > .github/workflows/ci.yml; }; '
+        "git add -A; git commit -qm done; echo '<SUCCESS>task implemented: it</SUCCESS>'"
+    )
+    words = ("--worktree", "--commits", "agent", "--agent-cmd", agent)
+    result = cli("run", IDEA, *words)
+    assert result.code == 0, result.out + result.err
+    assert "task 1.1: attempt 1 failed: the project has no CI workflow" in result.out
+    assert idea.git("log", "--format=%s", "main..idea/greeter").splitlines() == ["done", "done"]
+    assert "ci.yml" in idea.git("ls-tree", "-r", "--name-only", "idea/greeter~1")

@@ -34,6 +34,11 @@ from holdfast.model.identity import by_title
 from holdfast.model.plan import Document, Status, Task
 from holdfast.system import files
 
+WORKFLOWS = os.path.join(".github", "workflows")
+NO_WORKFLOW = (
+    "There is no CI workflow file in .github/workflows/. Add one (a .yml file that builds and tests the "
+    "project) to the commit of this task."
+)
 ASKED = 2
 """How often the agent is asked to commit what a failed commit left behind."""
 
@@ -63,6 +68,8 @@ def _judge(site: Site, flight: Flight, this: Try, outcome: Outcome) -> Sealed | 
         )
     if not outcome.success_note and not site.policy.interactive:
         return Failure("the agent ended without a <SUCCESS> tag", "End with the <SUCCESS> tag.", final=True)
+    if site.policy.ci_workflow and site.workspace.own and not _has_workflow(site):
+        return Failure("the project has no CI workflow", NO_WORKFLOW)
     try:
         inspect_changes(site, made.changes, outcome)
         hear_criteria(site, this, outcome)
@@ -75,6 +82,12 @@ def _judge(site: Site, flight: Flight, this: Try, outcome: Outcome) -> Sealed | 
             "the commit was changed while it was reviewed", "Your commit was changed; make it again."
         )
     return made
+
+
+def _has_workflow(site: Site) -> bool:
+    directory = os.path.join(site.git.root, WORKFLOWS)
+    names = os.listdir(directory) if os.path.isdir(directory) else []
+    return any(name.endswith((".yml", ".yaml")) for name in names)
 
 
 def agents_commit(site: Site, flight: Flight, before: Document, task: Task) -> Sealed | str:

@@ -330,6 +330,14 @@ SETTINGS: tuple[Setting, ...] = (
         most=_DAY,
     ),
     _policy(
+        "verify.ci_workflow",
+        "HOLDFAST_VERIFY_CI_WORKFLOW",
+        "",
+        Kind.SWITCH,
+        "ci_workflow",
+        "With `commits = agent` in worktree mode: a task fails while .github/workflows holds no workflow.",
+    ),
+    _policy(
         "verify.require_change",
         "HOLDFAST_VERIFY_REQUIRE_CHANGE",
         "",

@@ -20,7 +20,7 @@ class I2code(Dialect):
 
     @property
     def preset(self) -> Mapping[str, str | int | float | bool]:
-        return {"branch": "idea/{name}"}
+        return {"branch": "idea/{name}", "verify.ci_workflow": True}
 
     def recognise(self, found: Found) -> Recognised | None:
         """An idea directory with all its parts, or a `-plan.md` file written in threads."""
