@@ -124,7 +124,8 @@ def test_an_agent_that_commits_in_a_tree_of_its_own_needs_a_ci_workflow(idea: Re
     only = f"sed -i '/Task 1.2/,$s/\\[x\\]/[ ]/' {plan}"
     agent = (
         f"{AGENT}; {mark}; test $HOLDFAST_TASK_ID = 1.2 || {only}; "
-        'test "$HOLDFAST_ATTEMPT" = 1 || { mkdir -p .github/workflows; echo "on: push" > .github/workflows/ci.yml; }; '
+        'test "$HOLDFAST_ATTEMPT" = 1 || '
+        '{ mkdir -p .github/workflows; echo "on: push" > .github/workflows/ci.yml; }; '
         "git add -A; git commit -qm done; echo '<SUCCESS>task implemented: it</SUCCESS>'"
     )
     words = ("--worktree", "--commits", "agent", "--agent-cmd", agent)

@@ -94,7 +94,7 @@ class Policy(NamedTuple):
     use_evidence: bool = False
     """Run Entrypoint/Evidence commands as gates too."""
     ci_workflow: bool = False
-    """With `commits = agent`, in a tree of its own: a task has failed while the project has no CI workflow."""
+    """With `commits = agent`, in a tree of its own: a task fails while the project has no CI workflow."""
     require_change: bool = True
     """An attempt that changes no file has failed, unless the agent says why none was needed."""
     allow_dirty: bool = False
