@@ -5,6 +5,7 @@ tree as its work. Config, hooks and excludes belong to the user: they get their 
 """
 
 import os
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from holdfast.engine import rescue
@@ -95,6 +96,20 @@ def clear_locks(site: Site, *, ours_alone: bool = False) -> list[str]:
     """
     ours = [*_own_ref_locks(site), *_own_index_locks(site)]
     paths = ours if ours_alone else [*ours, *_shared_locks(site), _maintenance_lock(site)]
+    return _moved_aside(site, paths)
+
+
+def clear_tree_locks(site: Site, branches: Iterable[str], *, begun: bool) -> list[str]:
+    """In a tree of our own, with every process of ours dead: those on its HEAD and index, on refs of ours and
+    on these branches; where something of ours had `begun`, on git's packed refs too."""
+    own = [os.path.join(site.git.git_dir, name) for name in ("index.lock", "HEAD.lock")]
+    refs = [os.path.join(site.git.common_dir, f"{branch}.lock") for branch in branches if branch]
+    packed = [os.path.join(site.git.common_dir, "packed-refs.lock")] if begun else []
+    paths = [*own, *refs, *packed, *_own_ref_locks(site)]
+    return _moved_aside(site, [path for path in paths if not _is_index_on_its_way(site, path)])
+
+
+def _moved_aside(site: Site, paths: list[str]) -> list[str]:
     moved = []
     for path in _still_there(paths):
         aside = os.path.join(

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator
 
 from holdfast.engine.flight import read_flight
+from holdfast.engine.guard import clear_tree_locks
 from holdfast.engine.leftover import end_leftovers
 from holdfast.engine.rescue import restore_start, snapshot
 from holdfast.engine.site import Site, stopped
@@ -33,11 +34,20 @@ def make_ready(site: Site, checkout: Git) -> None:
     if not site.workspace.own:
         return
     end_leftovers(site)
+    _clear_locks(site)
     settle(site)
     _attach(site)
     if checkout.git_dir != site.git.git_dir:
         _catch_up(site, checkout)
         _bring_ignored_plan(site, checkout)
+
+
+def _clear_locks(site: Site) -> None:
+    """Of git calls that died with an earlier run while the tree was not in anybody's hands."""
+    moving = files.read_if_there(site.workspace.made_mark) != MADE or site.git.current_branch() is None
+    begun = moving or any(slot.branch for slot in (site.crew.trees() if site.crew else ()))
+    for notice in clear_tree_locks(site, [site.branch], begun=begun):
+        site.record(Recovered("a git call died", notice))
 
 
 def set_up(site: Site, checkout: Git) -> None:

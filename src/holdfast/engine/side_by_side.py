@@ -13,6 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from holdfast.engine import rescue
 from holdfast.engine.complete import Done, complete, first_try
 from holdfast.engine.give_up import give_up, with_failure
+from holdfast.engine.guard import clear_tree_locks
 from holdfast.engine.landing import MOST_CONFLICTS, Back, carry_onto
 from holdfast.engine.observe import moved_by_agents, plan_at_tip
 from holdfast.engine.ready import attach, detach, set_up
@@ -100,6 +101,9 @@ class _Team:
     def _left_behind(self) -> list[tuple[int, Task, Found]]:
         """What is in the slots of a run that died; those that hold nothing are freed."""
         found = []
+        branches = [task_branch(self._site, task) for task in self._plan.plan.tasks]
+        for notice in clear_tree_locks(self._site, branches, begun=True):
+            self._site.record(events.Recovered("a git call died", notice))
         for number, branch in self._crew.trees():
             site = slot_site(self._site, self._crew.open_tree(number, self.tip), number, branch)
             work = take_stock(site, self._plan)

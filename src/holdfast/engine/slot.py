@@ -11,6 +11,7 @@ from typing import NamedTuple
 from holdfast.engine import rescue
 from holdfast.engine.complete import Done
 from holdfast.engine.flight import clear_flight, read_flight
+from holdfast.engine.guard import clear_tree_locks
 from holdfast.engine.land import drop_helpers
 from holdfast.engine.leftover import end_leftovers
 from holdfast.engine.observe import landed_task, plan_at_tip
@@ -102,6 +103,8 @@ def _bring_ignored_plan(site: Site, run: Site) -> None:
 def take_stock(site: Site, plan: Document) -> Found | None:
     """`plan` is the one at the tip of the run branch. None: the slot is free, whatever it held is kept."""
     end_leftovers(site)
+    for notice in clear_tree_locks(site, [site.branch], begun=True):
+        site.record(Recovered("a git call died", notice))
     settle(site)
     task = task_on(site, plan.plan, site.branch) if site.branch else None
     if task is None or task.status.settled:

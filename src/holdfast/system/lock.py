@@ -79,8 +79,10 @@ class TreeLock:
 
 @contextlib.contextmanager
 def exclusive(directory: str) -> Iterator[None]:
-    """For what takes a moment and must not be done by two at once: the second waits for the first."""
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    """For what takes a moment and must not be done by two at once: the second waits for the first, and for
+    what a dead one started."""
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    os.set_inheritable(fd, True)
     deadline = time.monotonic() + MAKING_PATIENCE
     try:
         while not _locked(fd):

@@ -7,6 +7,8 @@ from typing import NamedTuple
 from holdfast.system.files import read_if_there
 from holdfast.system.git import Git
 
+INITIALIZING = b"initializing\n"
+
 
 class Tree(NamedTuple):
     admin: str
@@ -18,10 +20,17 @@ class Tree(NamedTuple):
 
     @property
     def there(self) -> bool:
-        """Can be worked in: the directory exists and leads back to the repository."""
+        """Can be worked in: the directory exists and leads back to the repository, and git has made all of
+        it. Until then git keeps it locked, with a HEAD that leads nowhere."""
+        if read_if_there(os.path.join(self.admin, "locked")) == INITIALIZING or not self._has_head():
+            return False
         link = read_if_there(os.path.join(self.root, ".git")) if self.root else None
         leads_to = os.fsdecode(link or b"").removeprefix("gitdir:").strip()
         return bool(leads_to) and os.path.realpath(leads_to) == os.path.realpath(self.admin)
+
+    def _has_head(self) -> bool:
+        head = os.fsdecode(read_if_there(os.path.join(self.admin, "HEAD")) or b"").strip()
+        return bool(head.strip("0")) and os.path.exists(os.path.join(self.admin, "commondir"))
 
     def git(self, common_dir: str) -> Git:
         return Git(self.root, self.admin, common_dir)

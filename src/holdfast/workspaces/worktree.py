@@ -78,6 +78,7 @@ def _refuse_own_checkout(git: Git, wanted: Wanted) -> None:
 def _make_branch(git: Git, wanted: Wanted) -> None:
     if git.resolve(wanted.branch):
         return
+    _clear_lock(git, wanted.branch)
     start = git.resolve("HEAD")
     if start is None:
         raise no_commit_yet(git.current_branch() or "HEAD")
@@ -90,6 +91,14 @@ def _make_branch(git: Git, wanted: Wanted) -> None:
             f"the branch {_short(wanted.branch)} cannot be made: {error.stderr or error.message}",
             fix="choose another name: --branch NAME (or `branch` in holdfast.toml)",
         ) from error
+
+
+def _clear_lock(git: Git, branch: str) -> None:
+    """Of a branch that does not exist: the git call that was to make it died, for we hold the lock that it
+    would have inherited."""
+    lock = os.path.join(git.common_dir, f"{branch}.lock")
+    if os.path.exists(lock):
+        os.replace(lock, os.path.join(_making(git), f"stale-{clock.stamp()}.lock"))
 
 
 def _make_tree(git: Git, directory: str, *start: str) -> Git:
@@ -137,7 +146,9 @@ def _forget_marks(git: Git) -> None:
     """Of trees that are gone: the next one of that name has yet to be filled."""
     home = os.path.join(state_directory(git), "trees")
     for name in os.listdir(home):
-        if not os.path.isdir(os.path.join(git.common_dir, "worktrees", name)):
+        if os.path.isdir(os.path.join(home, name)) and not os.path.isdir(
+            os.path.join(git.common_dir, "worktrees", name)
+        ):
             files.remove_durably(os.path.join(home, name, MARK), fault="tree.unmade")
 
 
