@@ -98,7 +98,7 @@ def _clear_lock(git: Git, branch: str) -> None:
     would have inherited."""
     lock = os.path.join(git.common_dir, f"{branch}.lock")
     if os.path.exists(lock):
-        os.replace(lock, os.path.join(_making(git), f"stale-{clock.stamp()}.lock"))
+        os.replace(lock, os.path.join(_making(git), f"stale-lock.{clock.stamp()}"))
 
 
 def _make_tree(git: Git, directory: str, *start: str) -> Git:
