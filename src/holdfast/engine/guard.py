@@ -127,11 +127,20 @@ def locks_of_others(site: Site) -> list[str]:
 
 
 def _still_there(paths: list[str]) -> list[str]:
-    """Those that do not vanish by themselves within a moment."""
+    """Those that do not vanish by themselves within a moment; one that is made anew meanwhile is alive."""
+    known = {path: inode for path in paths if (inode := _inode(path))}
     deadline = clock.monotonic() + LOCK_PATIENCE
-    while any(map(os.path.exists, paths)) and clock.monotonic() < deadline:
+    while known and clock.monotonic() < deadline:
         clock.sleep(0.05)
-    return list(filter(os.path.exists, paths))
+        known = {path: inode for path, inode in known.items() if _inode(path) == inode}
+    return list(known)
+
+
+def _inode(path: str) -> int:
+    try:
+        return os.stat(path).st_ino
+    except OSError:
+        return 0
 
 
 def _own_ref_locks(site: Site) -> list[str]:

@@ -10,6 +10,7 @@ from holdfast.system.process import capture
 
 # Git's defaults fsync nothing: a power cut then leaves an empty object behind a moved branch. The fsmonitor
 # daemon would inherit our lock and keep it for ever; automatic gc has no business in the middle of a run.
+# Tasks that are worked on at once move refs at the same time: each waits a while for the lock of another.
 SETTINGS = (
     "core.fsync=all",
     "core.fsyncMethod=batch",
@@ -17,6 +18,8 @@ SETTINGS = (
     "gc.auto=0",
     "maintenance.auto=false",
     "core.fsmonitor=false",
+    "core.packedRefsTimeout=5000",
+    "core.filesRefLockTimeout=2000",
     "advice.addEmbeddedRepo=false",
     "core.quotePath=false",
 )
