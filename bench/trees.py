@@ -44,4 +44,5 @@ def _remove(repo: Repo) -> None:
     repo.git("worktree", "remove", "--force", f"{repo.path}-worktrees/plan")
     repo.git("branch", "--quiet", "-D", "holdfast/plan")
     shutil.rmtree(os.path.join(repo.path, ".git", "holdfast"), ignore_errors=True)
-    repo.git("for-each-ref", "--format=delete %(refname)", "refs/holdfast")
+    orders = repo.git("for-each-ref", "--format=delete %(refname)", "refs/holdfast")
+    repo.git("update-ref", "--stdin", stdin=f"{orders}\n".encode() if orders else b"")
