@@ -279,3 +279,15 @@ def test_partial_work_in_a_tree_of_its_own_is_let_go_of_by_hand(shop: Repo, cli:
     assert any("work/T" in shop.git("ls-tree", "-r", "--name-only", ref) for ref in refs)
     assert run(cli, agent=f"test ! -e $HOLDFAST_TASK_ID.txt || exit 1; {WRITE}").code == 0
     nothing_left(shop)
+
+
+def test_a_lock_that_others_hold_meanwhile_is_not_taken_for_a_dead_ones(shop: Repo, cli: Cli) -> None:
+    """T2 is over while the lock is there, for longer than a dead one is given; T3 lets go of it."""
+    held = (
+        "lock=$(git rev-parse --path-format=absolute --git-common-dir)/packed-refs.lock\n"
+        'case $HOLDFAST_TASK_ID in T2) touch "$lock";; T3) sleep 3; rm "$lock";; esac'
+    )
+    result = run(cli, agent=f"{MEET}\n{held}")
+    assert result.code == 0, result.err
+    assert "packed-refs.lock" not in result.out
+    assert sorted(tasks(shop)) == ALL

@@ -4,6 +4,7 @@ The branch and HEAD belong to the run: commits an agent made are pinned under re
 tree as its work. Config, hooks and excludes belong to the user: they get their bytes back.
 """
 
+import contextlib
 import os
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -104,7 +105,8 @@ def clear_tree_locks(site: Site, branches: Iterable[str], *, begun: bool) -> lis
     on these branches; where something of ours had `begun`, on git's packed refs too."""
     own = [os.path.join(site.git.git_dir, name) for name in ("index.lock", "HEAD.lock")]
     refs = [os.path.join(site.git.common_dir, f"{branch}.lock") for branch in branches if branch]
-    packed = [os.path.join(site.git.common_dir, "packed-refs.lock")] if begun else []
+    shared = begun and not site.slot
+    packed = [os.path.join(site.git.common_dir, "packed-refs.lock")] if shared else []
     paths = [*own, *refs, *packed, *_own_ref_locks(site)]
     return _moved_aside(site, [path for path in paths if not _is_index_on_its_way(site, path)])
 
@@ -116,8 +118,9 @@ def _moved_aside(site: Site, paths: list[str]) -> list[str]:
             site.workspace.tree_state, "stale-locks", f"{os.path.basename(path)}.{clock.stamp()}"
         )
         files.make_directory(os.path.dirname(aside))
-        os.replace(path, aside)
-        moved.append(f"a lock file was left behind; moved {path} to {aside}")
+        with contextlib.suppress(FileNotFoundError):  # it was alive after all, and is gone by itself
+            os.replace(path, aside)
+            moved.append(f"a lock file was left behind; moved {path} to {aside}")
     return moved
 
 
@@ -128,24 +131,33 @@ def locks_of_others(site: Site) -> list[str]:
 
 def _still_there(paths: list[str]) -> list[str]:
     """Those that do not vanish by themselves within a moment; one that is made anew meanwhile is alive."""
-    known = {path: inode for path in paths if (inode := _inode(path))}
+    known = {path: file for path in paths if (file := _file(path))}
     deadline = clock.monotonic() + LOCK_PATIENCE
     while known and clock.monotonic() < deadline:
         clock.sleep(0.05)
-        known = {path: inode for path, inode in known.items() if _inode(path) == inode}
+        known = {path: file for path, file in known.items() if _file(path) == file}
     return list(known)
 
 
-def _inode(path: str) -> int:
+def _file(path: str) -> tuple[int, int] | None:
+    """Which file this is: the number alone is soon given to another."""
     try:
-        return os.stat(path).st_ino
+        found = os.stat(path)
     except OSError:
-        return 0
+        return None
+    return found.st_ino, found.st_ctime_ns
 
 
 def _own_ref_locks(site: Site) -> list[str]:
+    """All below refs/holdfast; in a slot only those of its own helpers, for others are at work beside it."""
     below = os.path.join(site.git.common_dir, "refs", "holdfast")
-    return [os.path.join(d, n) for d, _, names in os.walk(below) for n in names if n.endswith(".lock")]
+    locks = [os.path.join(d, n) for d, _, names in os.walk(below) for n in names if n.endswith(".lock")]
+    if not site.slot:
+        return locks
+    own = tuple(
+        os.path.join(site.git.common_dir, ref) for ref in (f"{site.base_ref}.", site.candidate_prefix)
+    )
+    return [path for path in locks if path.startswith(own)]
 
 
 def _own_index_locks(site: Site) -> list[str]:
@@ -159,7 +171,8 @@ def _shared_locks(site: Site) -> list[str]:
     """Not those on index and HEAD of another working tree, such as the user's checkout: they are not in the
     way, and a `git commit` of the user's holds one for as long as its editor is open."""
     of_tree = [os.path.join(site.git.git_dir, name) for name in ("index.lock", "HEAD.lock")]
-    of_all = ("packed-refs.lock", "config.lock", f"{site.branch}.lock")
+    shared = () if site.slot else ("packed-refs.lock", "config.lock")
+    of_all = (*shared, f"{site.branch}.lock")
     paths = of_tree + [os.path.join(site.git.common_dir, name) for name in of_all]
     return [path for path in paths if not _is_index_on_its_way(site, path)]
 
