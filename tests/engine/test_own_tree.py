@@ -387,3 +387,14 @@ def test_a_tree_that_the_user_locked_or_moved_by_git_is_worked_in_where_it_is(sh
     result = run(cli)
     assert result.code == 0, result.err
     assert (elsewhere / "1.2.txt").exists() and not own(shop).exists()
+
+
+@pytest.mark.parametrize("mode", ["--worktree", "--trunk"])
+def test_a_torn_note_of_gits_about_any_tree_is_mended(repo: Repo, cli: Cli, mode: str) -> None:
+    """Git dies while it makes a tree, and then fails in every other one."""
+    repo.write("plan.md", PLAN)
+    repo.commit("Add the plan")
+    repo.git("worktree", "add", "--quiet", "-b", "mine", "../mine")
+    (repo.path / ".git/worktrees/mine/commondir").write_text("")
+    assert cli("run", "plan.md", mode, "--agent-cmd", AGENT).code == 0
+    assert repo.git("-C", "../mine", "log", "-1", "--format=%s") == "Add the plan"

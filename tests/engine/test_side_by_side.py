@@ -230,7 +230,7 @@ def test_a_stop_ends_every_agent_and_the_same_command_goes_on(shop: Repo, cli: C
 
 
 def test_what_many_left_behind_is_finished_by_one(shop: Repo, cli: Cli) -> None:
-    assert run(cli, HOLDFAST_FAULT="publish.before@2").code == -9
+    assert run(cli, HOLDFAST_FAULT="publish.before@3").code == -9
     result = cli("run", "plan.md", "--worktree", "--agent-cmd", WRITE)
     assert result.code == 0, result.err
     assert sorted(tasks(shop)) == ALL
@@ -291,3 +291,27 @@ def test_a_lock_that_others_hold_meanwhile_is_not_taken_for_a_dead_ones(shop: Re
     assert result.code == 0, result.err
     assert "packed-refs.lock" not in result.out
     assert sorted(tasks(shop)) == ALL
+
+
+def test_files_torn_beside_a_finished_commit_are_kept_and_the_commit_lands(shop: Repo, cli: Cli) -> None:
+    """A power cut may tear what nobody had flushed, such as the work of other tasks in a task's tree."""
+    assert run(cli, HOLDFAST_FAULT="publish.before@3").code == -9
+    heads = (shop.path / ".git/worktrees").glob("plan.*/HEAD")
+    (name,) = [head.parent.name for head in heads if head.read_text().startswith("ref:")]
+    (own(shop, name) / "README.md").write_text("")
+    result = run(cli)
+    assert result.code == 0, result.err
+    assert sorted(tasks(shop)) == ["T1", "T2", "T3", "T4"]
+    assert show(shop, "README.md") == "# Scratch"
+    assert "left in the tree of a task that is over" in cli("rescue", "list").out
+    nothing_left(shop)
+
+
+def test_what_somebody_left_in_a_tree_between_two_tasks_is_kept(shop: Repo, cli: Cli, tmp_path: Path) -> None:
+    assert run(cli, "--only", "T1").code == 0
+    (own(shop, "plan.1") / "notes.txt").write_text("mine\n")
+    assert run(cli).code == 0
+    (ref,) = shop.git("for-each-ref", "--format=%(refname)", "refs/holdfast/rescue").split()
+    assert cli("rescue", "restore", ref, "--into", str(tmp_path / "kept")).code == 0
+    assert (tmp_path / "kept/notes.txt").read_text() == "mine\n"
+    nothing_left(shop)

@@ -12,22 +12,22 @@ WAYS = ("too small", "filled by the agent")
 
 def points(scene: Scene) -> list[int]:
     """Up to three times what a whole run leaves behind: what it removes again needs room too."""
-    disk.insert_tmpfs(scene.repo.path, disk.AMPLE // disk.PAGE)
-    before = disk.used_pages(scene.repo.path)
+    disk.insert_tmpfs(scene.place, disk.AMPLE // disk.PAGE)
+    before = disk.used_pages(scene.place)
     result = scene.run()
     assert result.code == 0, result.out + result.err
-    needed = disk.used_pages(scene.repo.path) - before
+    needed = disk.used_pages(scene.place) - before
     return list(range(3 * needed))
 
 
 def strike_with(way: str, scene: Scene, point: int) -> Struck:
-    tree = scene.repo.path
     if way == "too small":
-        disk.insert_tmpfs(tree, point)
+        disk.insert_tmpfs(scene.place, point)
         result = scene.run()
     else:
-        disk.insert_tmpfs(tree, 1 << 10)
+        disk.insert_tmpfs(scene.place, 1 << 10)
         result = scene.run(**{LEAVE_FREE: str(point * disk.PAGE)})
-    disk.resize_tmpfs(tree, disk.AMPLE // disk.PAGE)
-    (tree / FILLER).unlink(missing_ok=True)
+    disk.resize_tmpfs(scene.place, disk.AMPLE // disk.PAGE)
+    for filler in scene.place.rglob(FILLER):
+        filler.unlink()
     return Struck(result.code, result.out + result.err, f"{way}: {point} pages free")

@@ -26,12 +26,13 @@ DEATHS = {
 WAYS = {**DEATHS, "a commit before": _BY_HAND + 'exec {git} "$@"'}
 """What becomes of the chosen call. `during`: the runner dies, its git lives on for a while."""
 
+# Calls at the same moment must not get the same number: each adds a line, then sees which one it is.
 _WRAPPER = """\
 #!/bin/sh
 test -z "$HOLDFAST_TOKEN" || exec {git} "$@"
-read -r count < "{calls}"
-count=$((count + 1))
-echo $count > "{calls}"
+echo $$ >> "{calls}"
+lines=0
+while read -r caller; do lines=$((lines + 1)); test $caller = $$ && count=$lines; done < "{calls}"
 echo $count "$*" >> "{words}"
 test $count = "$SPOILT_CALL" || exec {git} "$@"
 echo "$*" > "{hit}"
@@ -42,7 +43,7 @@ echo "$*" > "{hit}"
 def count_calls(scene: Scene) -> int:
     result = _run(scene, 0, "fail")
     assert result.code == 0, result.out + result.err
-    return int((scene.root / "git-calls").read_text())
+    return len((scene.root / "git-calls").read_text().splitlines())
 
 
 def calls_with(scene: Scene, *words: str) -> list[int]:
@@ -63,8 +64,7 @@ def strike_call(way: str, scene: Scene, point: int) -> Struck:
 def _run(scene: Scene, point: int, way: str) -> Result:
     directory = scene.root / "bin"
     directory.mkdir(exist_ok=True)
-    count = scene.root / "git-calls"
-    count.write_text("0\n")
+    (scene.root / "git-calls").write_text("")
     _write_wrapper(directory / "git", scene, way)
     path = f"{directory}{os.pathsep}{scene.repo.env['PATH']}"
     result = scene.run(PATH=path, SPOILT_CALL=str(point))

@@ -7,13 +7,18 @@ must hold after all is what `invariants` says, and what is the user's is as it w
 from typing import NamedTuple
 
 from invariants import AGENT
-from proof.scene import COMMITTING
+from proof.scene import COMMITTING, MANY
 
 WORK, END = 'echo "work of', 'echo "end '
 COMMIT = "git add -A; git commit -qm mine"
 WRITER = "while :; do echo ghost >> shared/$HOLDFAST_TASK_ID; sleep 0.02; done"
-ONCE = 'test "$HOLDFAST_TASK_ID" = 1.1 && '
+ONCE = "{ test $HOLDFAST_TASK_ID = 1.1 || test $HOLDFAST_TASK_ID = T1; } && "
 """For what takes long: the first task is enough."""
+NAMES = (
+    "OWN=$(git rev-parse --git-dir) GIT=$(git rev-parse --git-common-dir)\n"
+    "BRANCH=$(git symbolic-ref -q --short HEAD)\n"
+)
+"""What belongs to this working tree, to all of them, and the branch it is on."""
 IMPATIENT = ("--idle-timeout", "4")
 
 
@@ -62,12 +67,12 @@ AGENTS: dict[str, Hostile] = {
     "rebases": Hostile(f"{COMMIT}; GIT_COMMITTER_DATE='@1 +0000' git rebase -q --force-rebase HEAD~2"),
     "leaves a rebase under way": Hostile(f"{COMMIT}; git rebase -q --exec false HEAD~1"),
     "leaves a merge under way": Hostile(
-        f"git checkout -q --detach; {COMMIT}; git checkout -q main; "
+        f"git checkout -q --detach; {COMMIT}; git checkout -q $BRANCH; "
         "git merge -q --no-ff --no-commit HEAD@{1}"
     ),
-    "deletes the run branch": Hostile("git checkout -q --detach; git branch -q -D main"),
+    "deletes the run branch": Hostile("git checkout -q --detach; git branch -q -D $BRANCH"),
     "renames the run branch": Hostile(
-        "git branch -m mine-$HOLDFAST_TASK_ID", makes="refs/heads/mine-.*", puts_right="git branch -m main"
+        "git branch -m mine-$HOLDFAST_TASK_ID", makes="refs/heads/mine-.*", puts_right="git branch -m $BRANCH"
     ),
     "begins a history of its own": Hostile(
         f"git checkout -q --orphan mine-$HOLDFAST_TASK_ID; {COMMIT}", makes="refs/heads/mine-.*"
@@ -97,24 +102,24 @@ AGENTS: dict[str, Hostile] = {
     "drops the user's stash": Hostile("git stash clear", unproven=(STASH,)),
     "adds a worktree": Hostile("git worktree add -q ../extra-$HOLDFAST_TASK_ID", makes="refs/heads/extra-.*"),
     "pushes by itself": Hostile(
-        "git init -q --bare ../hub.git; git remote add hub ../hub.git; git push -q hub main other",
+        "git init -q --bare ../hub.git; git remote add hub ../hub.git; git push -q hub $BRANCH other",
         makes="refs/remotes/hub/.*",
     ),
     "packs and prunes": Hostile(f"{COMMIT}; git pack-refs --all; git gc -q --prune=now"),
     # -- the repository's own files, and ours
-    "leaves index.lock": Hostile(": > .git/index.lock"),
-    "leaves the lock of the branch": Hostile(": > .git/refs/heads/main.lock; : > .git/HEAD.lock"),
-    "deletes our state": Hostile("rm -rf .git/holdfast"),
-    "spoils our record": Hostile("for f in .git/holdfast/trees/*/in-flight.json; do echo { > $f; done"),
+    "leaves index.lock": Hostile(": > $OWN/index.lock"),
+    "leaves the lock of the branch": Hostile(": > $GIT/refs/heads/$BRANCH.lock; : > $OWN/HEAD.lock"),
+    "deletes our state": Hostile("rm -rf $GIT/holdfast"),
+    "spoils our record": Hostile("for f in $GIT/holdfast/trees/*/in-flight.json; do echo { > $f; done"),
     "deletes our refs": Hostile(
         "git for-each-ref --format='delete %(refname)' refs/holdfast | git update-ref --stdin"
     ),
     "edits the config": Hostile("git config core.hooksPath /nowhere; git config user.name Mallory"),
-    "edits a hook": Hostile("echo 'exit 1' > .git/hooks/pre-commit"),
-    "adds a hook": Hostile("echo 'exit 1' > .git/hooks/commit-msg; chmod +x .git/hooks/commit-msg"),
-    "hides files by info/exclude": Hostile("mkdir -p .git/info; echo '*' >> .git/info/exclude"),
+    "edits a hook": Hostile("echo 'exit 1' > $GIT/hooks/pre-commit"),
+    "adds a hook": Hostile("echo 'exit 1' > $GIT/hooks/commit-msg; chmod +x $GIT/hooks/commit-msg"),
+    "hides files by info/exclude": Hostile("mkdir -p $GIT/info; echo '*' >> $GIT/info/exclude"),
     "filters files by info/attributes": Hostile(
-        "mkdir -p .git/info; echo '* filter=evil' > .git/info/attributes; "
+        "mkdir -p $GIT/info; echo '* filter=evil' > $GIT/info/attributes; "
         "git config filter.evil.clean 'tr a-z A-Z'"
     ),
     # -- the plan
@@ -177,10 +182,10 @@ AGENTS: dict[str, Hostile] = {
 }
 
 
-def script(agent: Hostile, *, commits: bool) -> str:
+def script(agent: Hostile, *, commits: bool, many: bool = False) -> str:
     """The agent as a program: the usual work, and the deed the first time."""
-    usual = COMMITTING if commits else AGENT
+    usual = COMMITTING if commits else MANY if many else AGENT
     did = '"$LEDGER.did-$HOLDFAST_TASK_ID"'
-    deed = f"if test ! -e {did}; then : > {did}\n{agent.deed}\nelse\n{agent.mend}\nfi\n"
+    deed = f"if test ! -e {did}; then : > {did}\n{NAMES}{agent.deed}\nelse\n{agent.mend}\nfi\n"
     place = WORK if agent.first else END
     return usual.replace(place, deed + place, 1)

@@ -1,4 +1,4 @@
-"""The sweep over power cuts: the repository lies on a disk that loses its power at the Nth system call.
+"""The sweep over power cuts: the disk that all lies on loses its power at the Nth system call.
 
 What a disk holds after a power cut lies between two extremes, and each point is tried with both: the file
 system has just written its journal, so that every name is there but no contents that nobody flushed; or
@@ -14,11 +14,10 @@ WAYS = {"names ahead of contents": ("--names-first",), "nothing unasked": ()}
 
 
 def strike_power(way: str, scene: Scene, point: int, *options: str) -> Struck:
-    repository = scene.repo.path
-    disk.insert_ext4(repository)
+    disk.insert_ext4(scene.place)
     before = _ledger(scene)
-    outcome, said = trace(scene, point, "--cut", str(repository), *WAYS[way], *options)
-    disk.start_again(repository)
+    outcome, said = trace(scene, point, "--cut", str(scene.place), *WAYS[way], *options)
+    disk.start_again(scene.place)
     _forget_what_was_not_safe(scene, before, said)
     return struck_by(scene, way, outcome, said)
 

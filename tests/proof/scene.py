@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from invariants import AGENT, Expectation, belongings, tree
+from invariants import AGENT, BY_HAND, Expectation, belongings, tree
 from proof import disk
 from scratch import HOLDFAST, Repo, Result, hermetic_environment, run, scratch_repo
 
@@ -18,6 +18,7 @@ PLAN = "# Plan\n\n- [ ] First thing\n- [ ] Second thing\n"
 TASKS = ("1.1", "1.2")
 PLAN_FOR_MANY = "# Plan\n\n- [ ] T1 [P] First thing\n- [ ] T2 [P] Second thing\n- [ ] T3 [P] Third thing\n"
 RUN_BRANCH = "refs/heads/holdfast/plan"
+PLACE = "place"
 UNRULY = AGENT.replace("<SUCCESS>", "$(git add -A && git commit -qm mine)<SUCCESS>")
 """Commits its work itself, which is not its business."""
 COMMITTING = AGENT.replace(
@@ -29,25 +30,25 @@ COMMITTING = AGENT.replace(
 """Marks the task and commits its work itself, as it is asked to with `--commits agent`. The new plan is made
 outside the repository: a file of its own that a kill leaves there would be part of its next commit."""
 FILLER, LEAVE_FREE = "filler.env", "LEAVE_FREE"
-FILLING = f"""\
-{AGENT}test -z "${LEAVE_FREE}" || {{ cat /dev/zero > {FILLER} 2>&-; truncate -s "-${LEAVE_FREE}" {FILLER}; }}
+FILL = f"""\
+test -z "${LEAVE_FREE}" || {{ cat /dev/zero > {FILLER} 2>&-; truncate -s "-${LEAVE_FREE}" {FILLER}; }}
 """
-"""Fills the disk with a file that git ignores, up to so many bytes, when it is told to."""
+"""Fill the disk with a file that git ignores, up to so many bytes, when told to."""
 MIDWAY = "MIDWAY"
 EDITING = AGENT.replace(
     'echo "end',
     f'echo mine >> README.md; test -z "${MIDWAY}" || exit 0; git show HEAD:README.md > README.md; echo "end',
 )
 """Edits a file of the user's and puts it back at last; it can be told to end before that."""
-RUN, RUN_UNRULY, RUN_FILLING, RUN_EDITING, RUN_COMMITTING = (
+RUN, RUN_UNRULY, RUN_EDITING, RUN_COMMITTING = (
     (*HOLDFAST, "run", "plan.md", "--trunk", "--agent-cmd", agent, "--verify", "test -d shared", *more)
-    for agent, *more in ((AGENT,), (UNRULY,), (FILLING,), (EDITING,), (COMMITTING, "--commits", "agent"))
+    for agent, *more in ((AGENT + FILL,), (UNRULY,), (EDITING,), (COMMITTING, "--commits", "agent"))
 )
 MANY = AGENT.replace("kill -0", 'test "$task" = "$HOLDFAST_TASK_ID" && kill -0')
 """Agents of other tasks may be alive, one of the same task may not."""
 RUN_BESIDE, RUN_SIDE_BY_SIDE = (
     (*HOLDFAST, "run", "plan.md", "--worktree", "--agent-cmd", agent, "--verify", "test -d shared", *more)
-    for agent, *more in ((AGENT,), (MANY, "--jobs", "3"))
+    for agent, *more in ((AGENT + FILL,), (MANY + FILL, "--jobs", "3"))
 )
 CARELESS = (sys.executable, "-P", str(Path(__file__).parent / "careless.py"), "plan.md", AGENT)
 ROLLBACK = ("--on-interrupt", "rollback")
@@ -64,7 +65,7 @@ class Scene(NamedTuple):
     trailer: str = "Holdfast-Task"
     also: str = ""
     own: str = ""
-    """Where below `root` the run's own working tree is; "" where it works in the user's checkout."""
+    """Where below `place` the run's own working tree is; "" where it works in the user's checkout."""
     untouched: Mapping[str, object] = {}
     """What of the user's checkout must stay as it was to the byte, where the run has a tree of its own."""
     in_order: bool = True
@@ -76,20 +77,32 @@ class Scene(NamedTuple):
         return self.root / "ledger"
 
     @property
+    def place(self) -> Path:
+        """What can be put on a disk of its own: the repository, and the trees beside it."""
+        return self.root / PLACE
+
+    @property
     def repo(self) -> Repo:
         return Repo(
-            self.root / "repo", {**hermetic_environment(self.root / "home"), "LEDGER": str(self.ledger)}
+            self.place / "repo", {**hermetic_environment(self.root / "home"), "LEDGER": str(self.ledger)}
         )
 
     @property
     def seen(self) -> Repo:
         """Where the work is to be looked at."""
-        return self.repo._replace(path=self.root / self.own) if self.own else self.repo
+        return self.repo._replace(path=self.place / self.own) if self.own else self.repo
+
+    @property
+    def branch(self) -> str:
+        """Full ref name: what the commits go to."""
+        return RUN_BRANCH if self.own else "refs/heads/main"
 
     @property
     def expected(self) -> Expectation:
         belongings = None if self.own else self.belongings
-        told = (belongings, self.trailer, self.in_order, self.also, self.by_hand.exists())
+        made = int(self.by_hand.exists())
+        by_hand = (0, made) if self.own else (made,)  # a branch on which nothing was done yet takes it along
+        told = (belongings, self.trailer, self.in_order, self.also, by_hand)
         return Expectation("plan.md", self.tasks, self.base, self.ledger, *told)
 
     def touched(self) -> list[str]:
@@ -97,9 +110,18 @@ class Scene(NamedTuple):
         if not self.own:
             return []
         problems = [] if checkout(self.repo) == self.untouched else ["I9: the user's checkout has changed"]
-        if self.belongings != belongings(self.repo, RUN_BRANCH):
+        before, after = self.belongings, belongings(self.repo, self.branch)
+        if self.by_hand.exists() and before:
+            problems += self._lost_by_hand()
+            before, after = _apart_from_main(before), _apart_from_main(after)
+        if before not in (None, after):
             problems.append("I9: the user's refs, reflogs, config or hooks have changed")
         return problems
+
+    def _lost_by_hand(self) -> list[str]:
+        """The user's commit goes to the branch they are on, whatever the run does meanwhile."""
+        last = self.repo.git("log", "-1", "--format=%s %P", "main")
+        return [] if last == f"{BY_HAND} {self.base}" else [f"I5: {last!r} is the last on the user's branch"]
 
     @property
     def by_hand(self) -> Path:
@@ -155,10 +177,21 @@ def make_scene_beside_a_checkout(
     )
 
 
-def make_scene_side_by_side(root: Path) -> Scene:
+def make_scene_side_by_side(root: Path, command: tuple[str, ...] = RUN_SIDE_BY_SIDE) -> Scene:
     """Three tasks at once."""
-    scene = make_scene_beside_a_checkout(root, RUN_SIDE_BY_SIDE, PLAN_FOR_MANY)
+    scene = make_scene_beside_a_checkout(root, command, PLAN_FOR_MANY)
     return scene._replace(tasks=("T1", "T2", "T3"), in_order=False)
+
+
+def _apart_from_main(belongings: Mapping[str, object]) -> dict[str, object]:
+    refs, logs = belongings["refs"], belongings["logs"]
+    assert isinstance(refs, list)
+    assert isinstance(logs, dict)
+    return {
+        **belongings,
+        "refs": [ref for ref in refs if not ref.startswith("refs/heads/main ")],
+        "logs": {name: log for name, log in logs.items() if name != "logs/refs/heads/main"},
+    }
 
 
 def checkout(repo: Repo) -> dict[str, object]:
@@ -168,7 +201,8 @@ def checkout(repo: Repo) -> dict[str, object]:
 
 def _relocate(root: Path, before: str) -> None:
     """Git knows its linked working trees, and they it, by absolute paths."""
-    links = [*root.glob("repo/.git/worktrees/*/gitdir"), *root.glob("repo-worktrees/*/.git")]
+    place = root / PLACE
+    links = [*place.glob("repo/.git/worktrees/*/gitdir"), *place.glob("repo-worktrees/*/.git")]
     for link in links:
         link.write_text(link.read_text().replace(before, str(root)))
 
@@ -179,7 +213,7 @@ def make_scene_with_agents_commits(root: Path) -> Scene:
 
 def make_scene_with_new_plan(root: Path, command: tuple[str, ...] = RUN, plan: str = PLAN) -> Scene:
     """git does not know the plan yet: it becomes the run's first commit, one that is no task's."""
-    repo = scratch_repo(root / "repo", hermetic_environment(root / "home"))
+    repo = scratch_repo(root / PLACE / "repo", hermetic_environment(root / "home"))
     for sample in (repo.path / ".git/hooks").glob("*.sample"):
         sample.unlink()  # they only slow every copy down
     _give_the_user_things(repo)

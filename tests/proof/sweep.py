@@ -64,7 +64,7 @@ def judge(template: Scene, strike: Strike, point: int, arena: Path, *, keep: boo
     if problems:
         problems.append(f"it said:\n{struck.said}\n--- and when run again:\n{said}")
     if problems or keep:
-        disk.take_out(scene.repo.path)
+        disk.take_out(scene.place)
     else:
         scene.discard()
     return Verdict(point, where, reruns, tuple(problems))

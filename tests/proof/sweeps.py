@@ -18,7 +18,6 @@ from proof import (
 from proof.scene import (
     ROLLBACK,
     RUN_EDITING,
-    RUN_FILLING,
     RUN_UNRULY,
     Scene,
     make_scene,
@@ -37,7 +36,6 @@ SCENES: dict[str, Callable[[Path], Scene]] = {
     "unruly agent": lambda root: make_scene(root, RUN_UNRULY),
     "beside a checkout": make_scene_beside_a_checkout,
     "side by side": make_scene_side_by_side,
-    "filling agent": lambda root: make_scene(root, RUN_FILLING),
     "editing agent": lambda root: make_scene(root, RUN_EDITING),
 }
 
@@ -55,10 +53,6 @@ def prepare(kind: str, template: Scene) -> dict[str, Way]:
     ways = PREPARATIONS[kind](counted)
     counted.discard()
     return ways
-
-
-def usual_scene(kind: str) -> str:
-    return "filling agent" if kind == "full disk" else "plain"
 
 
 def in_mode(mode: str, scene: Scene) -> Scene:
@@ -137,6 +131,7 @@ WAYS = {
     "power cuts": tuple(power_cuts.WAYS),
     "failing operations": tuple(failures.WAYS),
     "full disk": full_disk.WAYS,
+    "random kills": ("at random",),
 }
 
 

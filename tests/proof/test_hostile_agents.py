@@ -1,15 +1,16 @@
 """Every agent that misbehaves, under every policy: the same command ends with one clean commit per task."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from invariants import belongings
 from proof.conftest import Settle
 from proof.hostile import AGENTS, Hostile, script
-from proof.scene import Scene, make_scene
+from proof.scene import Scene, make_scene, make_scene_beside_a_checkout, make_scene_side_by_side
 from proof.sweep import Struck, Verdict, judge
 from scratch import HOLDFAST, run
 
@@ -17,13 +18,34 @@ PARTS = 8
 SAMPLE = 71
 KILLED = {"HOLDFAST_FAULT": "agent.after"}
 """The runner dies right after the agent, before anything could be put back."""
+
+
+class Policy(NamedTuple):
+    commits: str
+    on_interrupt: str
+    fault: Mapping[str, str]
+    scene: str = "plain"
+
+
 POLICIES = {
-    "executor": ("executor", "resume", {}),
-    "agent": ("agent", "resume", {}),
-    "executor, killed, resume": ("executor", "resume", KILLED),
-    "executor, killed, rollback": ("executor", "rollback", KILLED),
-    "agent, killed, resume": ("agent", "resume", KILLED),
-    "agent, killed, rollback": ("agent", "rollback", KILLED),
+    "executor": Policy("executor", "resume", {}),
+    "agent": Policy("agent", "resume", {}),
+    "executor, killed, resume": Policy("executor", "resume", KILLED),
+    "executor, killed, rollback": Policy("executor", "rollback", KILLED),
+    "agent, killed, resume": Policy("agent", "resume", KILLED),
+    "agent, killed, rollback": Policy("agent", "rollback", KILLED),
+    "beside a checkout": Policy("executor", "resume", {}, "beside a checkout"),
+    "beside a checkout, agent": Policy("agent", "resume", {}, "beside a checkout"),
+    "beside a checkout, killed, resume": Policy("executor", "resume", KILLED, "beside a checkout"),
+    "beside a checkout, killed, rollback": Policy("executor", "rollback", KILLED, "beside a checkout"),
+    "side by side": Policy("executor", "resume", {}, "side by side"),
+    "side by side, killed, resume": Policy("executor", "resume", KILLED, "side by side"),
+    "side by side, killed, rollback": Policy("executor", "rollback", KILLED, "side by side"),
+}
+PLACES: dict[str, tuple[Callable[[Path, tuple[str, ...]], Scene], tuple[str, ...]]] = {
+    "plain": (make_scene, ("--trunk",)),
+    "beside a checkout": (make_scene_beside_a_checkout, ("--worktree",)),
+    "side by side": (make_scene_side_by_side, ("--worktree", "--jobs", "3")),
 }
 ROWS = [
     (name, policy)
@@ -48,12 +70,13 @@ def test_a_sample_of_hostile_agents(arena: Path, settle: Settle) -> None:
 def judged(number: int, arena: Path) -> Verdict:
     name, policy = ROWS[number]
     agent = AGENTS[name]
-    _, _, fault = POLICIES[policy]
+    fault = POLICIES[policy].fault
 
     def strike(scene: Scene, _: int) -> Struck:
         result = scene.run(**fault)
         if fault and agent.puts_right:
-            done = run(("sh", "-c", agent.puts_right), cwd=scene.repo.path, env=scene.repo.env)
+            named = {**scene.repo.env, "BRANCH": scene.branch.removeprefix("refs/heads/")}
+            done = run(("sh", "-c", agent.puts_right), cwd=scene.seen.path, env=named)
             assert done.code == 0, done.err
         return Struck(result.code, result.out + result.err, f"{name} ({policy})")
 
@@ -67,17 +90,19 @@ def judged(number: int, arena: Path) -> Verdict:
 
 
 def _scene(agent: Hostile, policy: str, root: Path) -> Scene:
-    commits, on_interrupt, _ = POLICIES[policy]
+    commits, on_interrupt, _, place = POLICIES[policy]
+    make, where = PLACES[place]
+    program = script(agent, commits=commits == "agent", many=place == "side by side")
     policies = ("--commits", commits, "--on-interrupt", on_interrupt, *agent.options)
-    program = ("--agent-cmd", script(agent, commits=commits == "agent"), "--verify", "test -d shared")
-    scene = make_scene(root, (*HOLDFAST, "run", "plan.md", "--trunk", *program, *policies))
+    words = ("run", "plan.md", *where, "--agent-cmd", program, "--verify", "test -d shared", *policies)
+    scene = make(root, (*HOLDFAST, *words))
     return scene._replace(also=agent.also, trailer="Task" if commits == "agent" else scene.trailer)
 
 
 def _taken_from_the_user(scene: Scene, agent: Hostile, *, killed: bool) -> list[str]:
     """I9, apart from what the row names."""
     assert scene.belongings is not None
-    before, after = scene.belongings, belongings(scene.repo, "refs/heads/main")
+    before, after = scene.belongings, belongings(scene.repo, scene.branch)
     parts = ("head", "files", *(() if agent.ignored else ("ignored",)))
     problems = [f"I9: the user's {part} changed" for part in parts if before[part] != after[part]]
     kept = agent.unproven if killed or agent.blocked else ()

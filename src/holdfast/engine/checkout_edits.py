@@ -126,7 +126,7 @@ def _words(place: PlanPlace, data: bytes) -> object:
 
 
 def _seen(site: Site, checkout: Git) -> bytes | None:
-    data = site.git.blob(seen_ref(site.run))
+    data = site.git.blob(site.seen_ref)
     head = checkout.resolve("HEAD") if data is None else None
     common = site.git.text("merge-base", head, site.branch, expect=(0, 1)) if head else ""
     return site.git.blob(f"{common}:{site.plan.path}") if common else data
@@ -134,10 +134,6 @@ def _seen(site: Site, checkout: Git) -> bytes | None:
 
 def _remember(site: Site, theirs: Document) -> None:
     blob = site.git.write_blob(theirs.data)
-    known = site.git.resolve(seen_ref(site.run)) or ABSENT
+    known = site.git.resolve(site.seen_ref) or ABSENT
     if known != blob:
-        site.git.move_ref(seen_ref(site.run), blob, known, "plan seen", fault="seen")
-
-
-def seen_ref(run: str) -> str:
-    return f"refs/holdfast/seen/{run}"
+        site.git.move_ref(site.seen_ref, blob, known, "plan seen", fault="seen")

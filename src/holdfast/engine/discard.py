@@ -11,10 +11,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from holdfast.engine.build import HEADS, Build, short, trees_of, workspace_of
-from holdfast.engine.checkout_edits import seen_ref
 from holdfast.engine.flight import flight_file
 from holdfast.engine.rescue import pin, snapshot
-from holdfast.engine.site import TASK_BRANCHES
+from holdfast.engine.site import TASK_BRANCHES, seen_ref
 from holdfast.errors import Refused
 from holdfast.model.events import BuildDiscarded, Event, Rescued
 from holdfast.system import faults, files

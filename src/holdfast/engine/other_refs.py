@@ -34,7 +34,8 @@ def other_refs(site: Site, branch: str) -> Others:
     """A branch that is checked out in another working tree belongs to whoever works there, and the branches
     of tasks that are worked on beside this one belong to the run."""
     git = site.git
-    listing = git.text("for-each-ref", "--format=%(objectname) %(refname) %(symref)%(worktreepath)", *GUARDED)
+    shape = "--format=%(objectname) %(refname) %(symref)%(worktreepath)"
+    listing = git.text("for-each-ref", shape, *GUARDED, site.seen_ref)
     rows = (line.split(" ", 2) for line in listing.splitlines())
     ours = (f"{branch} ", *site.beside)
     refs = {n: value for value, n, elsewhere in rows if not elsewhere and not f"{n} ".startswith(ours)}

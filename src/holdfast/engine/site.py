@@ -23,6 +23,10 @@ HEADS = "refs/heads/"
 TASK_BRANCHES = "holdfast-task/"
 
 
+def seen_ref(run: str) -> str:
+    return f"refs/holdfast/seen/{run}"
+
+
 class Tools(NamedTuple):
     agent: Agent
     gates: Callable[[Task], tuple[Gate, ...]]
@@ -104,6 +108,11 @@ class Site(NamedTuple):
     @property
     def base_ref(self) -> str:
         return f"refs/holdfast/base/{self._helper}"
+
+    @property
+    def seen_ref(self) -> str:
+        """The plan as it was in the user's checkout when we last looked."""
+        return seen_ref(self.run)
 
     @property
     def candidate_prefix(self) -> str:

@@ -71,7 +71,10 @@ def task_on(site: Site, plan: Plan, branch: str) -> Task | None:
 
 
 def assign(site: Site, run: Site, tip: str) -> None:
-    """The task begins where the run branch is now. What an older life of its branch held is kept."""
+    """The task begins where the run branch is now. What an older life of its branch held is kept, and so is
+    whatever somebody left in the tree since its last task."""
+    if not site.git.dirt().clean:
+        _keep_work(site)
     old = site.git.resolve(site.branch)
     if old and old != tip and not site.git.is_ancestor(old, tip):
         ref = rescue.pin(site.git, site.run, "task-branch", old, f"{site.branch} before its task began again")
@@ -117,7 +120,12 @@ def take_stock(site: Site, plan: Document) -> Found | None:
 
 
 def _finished(site: Site, task: Task) -> Found | None:
-    """Its commit is on its branch, or was when it had to be carried onto another tip."""
+    """Its commit is on its branch, or was when it had to be carried onto another tip.
+
+    Then nobody works there: what the tree holds beside the commit was torn by a power cut, or is kept.
+    """
+    if _marked(site, task) and not _begun(site):
+        _tidy(site, site.git.resolve(site.branch) or "")
     if _marked(site, task) or site.git.refs(site.candidate_prefix):
         recover(site)
     elif before := site.git.resolve(done_ref(site, task)):
@@ -141,12 +149,16 @@ def _marked(site: Site, task: Task) -> bool:
 
 def _under_way(site: Site, task: Task) -> Found | None:
     """Without a record or a pin nothing was begun: what differs was torn by a power cut, or is nobody's."""
-    if read_flight(site.workspace.tree_state) is None and not site.git.resolve(site.base_ref):
+    if not _begun(site):
         return None
     standing = recover(site)
     if standing.resume is None or standing.resume.key != task.key:
         return None
     return Found(standing.resume, None, standing)
+
+
+def _begun(site: Site) -> bool:
+    return read_flight(site.workspace.tree_state) is not None or site.git.resolve(site.base_ref) is not None
 
 
 def _put_back(site: Site, commit: str) -> None:
@@ -180,8 +192,7 @@ def free(site: Site) -> None:
     tip = site.git.resolve(site.branch) if site.branch else None
     if tip is None:
         return
-    if not site.git.dirt().clean:
-        _keep_work(site, tip)
+    _tidy(site, tip)
     if not site.git.is_ancestor(tip, site.lands_on):
         reason = "the commit of a task that did not land"
         ref = rescue.pin(site.git, site.run, "task-branch", tip, reason)
@@ -205,8 +216,14 @@ def let_go_of_slots(site: Site, plan: Plan | None, task: Task) -> None:
             drop_done(own, task)
 
 
-def _keep_work(site: Site, tip: str) -> None:
+def _tidy(site: Site, tip: str) -> None:
+    """The tree as the commit has it; whatever differs is kept."""
+    if not site.git.dirt().clean:
+        _keep_work(site)
+        rescue.restore_start(site.workspace, tip, durable=False)
+
+
+def _keep_work(site: Site) -> None:
     reason = "left in the tree of a task that is over"
     ref = rescue.snapshot(site.workspace, site.run, f"slot-{site.slot}", reason)
     site.record(Rescued(ref, reason))
-    rescue.restore_start(site.workspace, tip, durable=False)

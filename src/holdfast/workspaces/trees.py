@@ -4,10 +4,14 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from holdfast.system import files
 from holdfast.system.files import read_if_there
 from holdfast.system.git import Git
+from holdfast.system.lock import exclusive
+from holdfast.workspaces.base import state_directory
 
 INITIALIZING = b"initializing\n"
+TO_REPOSITORY = b"../..\n"
 
 
 class Tree(NamedTuple):
@@ -40,6 +44,24 @@ def linked_trees(common_dir: str) -> Iterator[Tree]:
     home = os.path.join(common_dir, "worktrees")
     names = sorted(os.listdir(home)) if os.path.isdir(home) else []
     return (_tree(os.path.join(home, name)) for name in names)
+
+
+def making(git: Git) -> str:
+    """Two runs must not make the same tree: one waits for the other, then finds it made."""
+    directory = os.path.join(state_directory(git), "trees")
+    files.make_directory(directory)
+    return directory
+
+
+def mend_torn(git: Git) -> None:
+    """While one tree's note of where its repository is has no content, as a death of git or of the power may
+    leave it, most git calls fail everywhere. There is only one thing that it can say."""
+    notes = [os.path.join(tree.admin, "commondir") for tree in linked_trees(git.common_dir)]
+    torn = [note for note in notes if read_if_there(note) == b""]
+    if torn:
+        with exclusive(making(git)):
+            for note in torn:
+                files.write_durably(note, TO_REPOSITORY, fault="tree.note")
 
 
 def tree_on(common_dir: str, branch: str) -> Tree | None:

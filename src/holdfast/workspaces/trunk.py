@@ -3,6 +3,7 @@
 from holdfast.errors import Refused
 from holdfast.system.git import Git
 from holdfast.workspaces.base import Wanted, Workspace, Workspaces, no_commit_yet
+from holdfast.workspaces.trees import mend_torn
 
 
 class Trunk(Workspaces):
@@ -12,6 +13,7 @@ class Trunk(Workspaces):
         return git
 
     def open(self, git: Git, wanted: Wanted) -> Workspace:
+        mend_torn(git)
         branch = wanted.branch or git.current_branch()
         if branch is None:
             raise Refused(

@@ -13,7 +13,7 @@ from holdfast.system import clock, faults, files
 from holdfast.system.git import ABSENT, Git, GitKilled
 from holdfast.system.lock import exclusive
 from holdfast.workspaces.base import MARK, Slot, Wanted, Workspace, Workspaces, no_commit_yet, state_directory
-from holdfast.workspaces.trees import Tree, linked_trees, main_branch, tree_on
+from holdfast.workspaces.trees import Tree, linked_trees, main_branch, making, mend_torn, tree_on
 
 
 class Worktree(Workspaces):
@@ -27,7 +27,8 @@ class Worktree(Workspaces):
         return tree.git(git.common_dir) if tree else None
 
     def open(self, git: Git, wanted: Wanted) -> Workspace:
-        with exclusive(_making(git)):
+        mend_torn(git)
+        with exclusive(making(git)):
             _refuse_own_checkout(git, wanted)
             _make_branch(git, wanted)
             found, gone = self.find(git, wanted), ""
@@ -46,7 +47,7 @@ class Worktree(Workspaces):
 
     def open_slot(self, git: Git, wanted: Wanted, number: int, start: str) -> Workspace:
         path = f"{wanted.directory}.{number}"
-        with exclusive(_making(git)):
+        with exclusive(making(git)):
             tree = next((t for t in linked_trees(git.common_dir) if t.root == path and t.there), None)
             found = tree.git(git.common_dir) if tree else _make_tree(git, path, "--detach", start)
             workspace = Workspace(found, tree.branch if tree else "", own=True)
@@ -57,13 +58,6 @@ class Worktree(Workspaces):
 def _resting(git: Git, directory: str) -> Tree | None:
     found = (t for t in linked_trees(git.common_dir) if t.root == directory and not t.branch and t.there)
     return next(found, None)
-
-
-def _making(git: Git) -> str:
-    """Two runs must not make the same tree: one waits for the other, then finds it made."""
-    directory = os.path.join(state_directory(git), "trees")
-    files.make_directory(directory)
-    return directory
 
 
 def _refuse_own_checkout(git: Git, wanted: Wanted) -> None:
@@ -98,7 +92,7 @@ def _clear_lock(git: Git, branch: str) -> None:
     would have inherited."""
     lock = os.path.join(git.common_dir, f"{branch}.lock")
     if os.path.exists(lock):
-        os.replace(lock, os.path.join(_making(git), f"stale-lock.{clock.stamp()}"))
+        os.replace(lock, os.path.join(making(git), f"stale-lock.{clock.stamp()}"))
 
 
 def _make_tree(git: Git, directory: str, *start: str) -> Git:
