@@ -252,6 +252,16 @@ def test_stashed_work_is_a_failed_attempt(repo: Repo, cli: Cli, base: str) -> No
     assert repo.git("stash", "list") == ""
 
 
+def test_everything_an_agent_stashes_is_kept(repo: Repo, cli: Cli, base: str) -> None:
+    """Of several entries only the last is a ref."""
+    stash = "echo one > one; git stash -q -u; echo two > two; git stash -q -u"
+    result = run(cli, f"[ $HOLDFAST_ATTEMPT = 2 ] || {{ {stash}; }}; {WORK}", "--only", "1")
+    assert result.code == 0, result.out + result.err
+    assert repo.git("stash", "list") == ""
+    kept = repo.git("rev-list", "--objects", "--glob=refs/holdfast/rescue")
+    assert {name for name in ("one", "two") if f" {name}\n" in f"{kept}\n"} == {"one", "two"}
+
+
 def test_a_push_is_said(repo: Repo, cli: Cli, base: str) -> None:
     repo.git("init", "--quiet", "--bare", "../hub.git")
     repo.git("remote", "add", "hub", "../hub.git")

@@ -135,14 +135,22 @@ def _put_stash_back(site: Site, flight: Flight, now: str | None) -> str:
     """The stash is its reflog; moving the ref adds to that, so its bytes come last."""
     assert flight.others is not None
     before, log = flight.others.refs.get(STASH), flight.others.stash_log
-    kept = _pin(site, flight, STASH, now) if now and now != before else ""
+    kept = [_pin(site, flight, STASH, entry) for entry in _stashed_since(site.git, now, flight.others)]
     if before is None and now is not None:
         site.git.delete_refs({STASH: now}, fault="ref.back")
     elif before is not None and now != before:
         site.git.move_ref(STASH, before, now or ABSENT, "put back", fault="ref.back", log=True)
     if before is not None and log is not None:
         files.write_durably(_stash_log(site.git), log, fault="stash")
-    return "the agent changed the stash; put back" + (f", what it stashed is {kept}" if kept else "")
+    told = f", what it stashed is {', '.join(kept)}" if kept else ""
+    return f"the agent changed the stash; put back{told}"
+
+
+def _stashed_since(git: Git, now: str | None, before: Others) -> list[str]:
+    """Only the last entry is a ref; those below it are known to its reflog alone."""
+    known = {move.new for move in reflog.entries(before.stash_log or b"")} | {before.refs.get(STASH)}
+    found = [now, *(move.new for move in reflog.moves(git, STASH))] if now else []
+    return [entry for entry in dict.fromkeys(found) if entry not in known]
 
 
 def _still_leads_to(git: Git, name: str, now: str, before: str) -> bool:

@@ -26,10 +26,11 @@ class Move(NamedTuple):
 def moves(git: Git, ref: str) -> Iterator[Move]:
     """HEAD has one in each working tree."""
     data = files.read_if_there(os.path.join(git.git_dir if ref == "HEAD" else git.common_dir, "logs", ref))
-    return _as_git_tells(git, ref) if data is None else _in_file(data)
+    return _as_git_tells(git, ref) if data is None else entries(data)
 
 
-def _in_file(data: bytes) -> Iterator[Move]:
+def entries(data: bytes) -> Iterator[Move]:
+    """Those of a reflog's file, the last first."""
     for line in reversed(data.split(b"\n")[-MOST:]):
         found = _LINE.fullmatch(line.lstrip(b"\0").decode("utf-8", "replace"))
         if found:
