@@ -100,7 +100,7 @@ def belongings(repo: Repo, branch: str) -> dict[str, object]:
     files."""
     git_dir = repo.path / ".git"
     refs = repo.git("for-each-ref", "--format=%(refname) %(objectname)").splitlines()
-    ours = ("refs/holdfast/", f"{branch} ")
+    ours = ("refs/holdfast/", "refs/heads/holdfast-task/", f"{branch} ")
     logs = {
         str(p.relative_to(git_dir)): p.read_bytes() for p in (git_dir / "logs/refs").rglob("*") if p.is_file()
     }
@@ -110,9 +110,7 @@ def belongings(repo: Repo, branch: str) -> dict[str, object]:
     return {
         "head": (git_dir / "HEAD").read_text(),
         "refs": [ref for ref in refs if not ref.startswith(ours)],
-        "logs": {
-            n: d for n, d in logs.items() if not n.startswith("logs/refs/holdfast/") and n != f"logs/{branch}"
-        },
+        "logs": {n: d for n, d in logs.items() if not f"{n.removeprefix('logs/')} ".startswith(ours)},
         "files": {p.name: p.read_bytes() for p in kept if p.is_file()},
         "ignored": {name: (repo.path / name).read_bytes() for name in ignored},
     }
@@ -171,11 +169,11 @@ def _nothing_lost(repo: Repo, ledger: Path) -> list[str]:
     lines = [" ".join(words) for word, *words in read_ledger(ledger) if word == "wrote"]
     kept = b"".join(data for data in tree(repo).values()) if lines else b""
     if any(f"{line}\n".encode() not in kept for line in lines):
-        kept += _all_that_is_reachable(repo)
+        kept += all_that_is_reachable(repo)
     return [f"I3: the line {line!r} is lost" for line in lines if f"{line}\n".encode() not in kept]
 
 
-def _all_that_is_reachable(repo: Repo) -> bytes:
+def all_that_is_reachable(repo: Repo) -> bytes:
     stashes = repo.git("stash", "list", "--format=%H").split()
     refs = ("--branches", "--glob=refs/holdfast/rescue", *stashes)
     names = repo.git("rev-list", "--objects", "--no-object-names", *refs)

@@ -40,7 +40,8 @@ class Hostile(NamedTuple):
     blocked: bool = False
     """They cannot be put back at all, since something stands in their place."""
     puts_right: str = ""
-    """What the user does when the runner died beside it, where only they know that it was not their doing."""
+    """What the user does when the runner died beside it, where only they know that it was not their doing; in
+    the tree of a task it can only have been the agent."""
     ignored: bool = False
     """It changes files that git ignores, and those are never put back."""
     options: tuple[str, ...] = ()

@@ -25,11 +25,11 @@ def strike_at_random(seconds: float, scene: Scene, seed: int) -> Struck:
     """The seed decides when, as parts of a whole run; what is met there the machine decides."""
     chance = random.Random(seed)
     moments = [chance.random() * seconds for _ in range(chance.randint(1, LONGEST))]
-    said = "".join(_killed_after(scene, moment) for moment in moments)
+    said = "".join(killed_after(scene, moment) for moment in moments)
     return Struck(-signal.SIGKILL, said, "after " + ", ".join(f"{moment:.2f} s" for moment in moments))
 
 
-def _killed_after(scene: Scene, seconds: float) -> str:
+def killed_after(scene: Scene, seconds: float) -> str:
     both = subprocess.PIPE, subprocess.STDOUT
     process = subprocess.Popen(
         scene.command,

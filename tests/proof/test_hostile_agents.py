@@ -70,11 +70,11 @@ def test_a_sample_of_hostile_agents(arena: Path, settle: Settle) -> None:
 def judged(number: int, arena: Path) -> Verdict:
     name, policy = ROWS[number]
     agent = AGENTS[name]
-    fault = POLICIES[policy].fault
+    fault, many = POLICIES[policy].fault, POLICIES[policy].scene == "side by side"
 
     def strike(scene: Scene, _: int) -> Struck:
         result = scene.run(**fault)
-        if fault and agent.puts_right:
+        if fault and agent.puts_right and not many:
             named = {**scene.repo.env, "BRANCH": scene.branch.removeprefix("refs/heads/")}
             done = run(("sh", "-c", agent.puts_right), cwd=scene.seen.path, env=named)
             assert done.code == 0, done.err

@@ -76,6 +76,19 @@ def _left_by_agent(git: Git, place: PlanPlace) -> str:
     return flight.branch if last and last.action.startswith(AGENT_ACTION) else ""
 
 
+def _led_away(git: Git, branch: str) -> str:
+    """The run's tree where its HEAD is elsewhere: a task of the branch is in flight there."""
+    from holdfast.workspaces.trees import linked_trees, tree_on
+
+    if tree_on(git.common_dir, branch):
+        return ""
+    for tree in linked_trees(git.common_dir):
+        flight = read_flight(Workspace(tree.git(git.common_dir), "").tree_state)
+        if isinstance(flight, Flight) and flight.branch == branch and tree.there:
+            return tree.root
+    return ""
+
+
 def _last_start(git: Git, place: PlanPlace) -> RunStarted | None:
     from holdfast.cli.place import journal_path
     from holdfast.journal import read_only
@@ -93,4 +106,9 @@ def _wanted(git: Git, place: PlanPlace, policy: Policy) -> Wanted:
     from holdfast.workspaces.naming import wanted_tree
 
     wanted = wanted_tree(os.path.realpath(git.common_dir), place.name, policy.branch, policy.worktrees)
-    return wanted._replace(candidates=f"refs/holdfast/candidate/{run_id(place.path, wanted.branch)}/")
+    run = run_id(place.path, wanted.branch)
+    return wanted._replace(
+        directory=_led_away(git, wanted.branch) or wanted.directory,
+        candidates=f"refs/holdfast/candidate/{run}/",
+        pin=f"refs/holdfast/base/{run}",
+    )

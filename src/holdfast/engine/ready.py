@@ -9,10 +9,10 @@ import secrets
 import shutil
 from collections.abc import Iterator
 
-from holdfast.engine.flight import read_flight
+from holdfast.engine.flight import Flight, read_flight
 from holdfast.engine.guard import clear_tree_locks
 from holdfast.engine.leftover import end_leftovers
-from holdfast.engine.rescue import restore_start, snapshot
+from holdfast.engine.rescue import pin, restore_start, snapshot
 from holdfast.engine.site import Site, stopped
 from holdfast.engine.source import kept_files
 from holdfast.errors import ConfigError, Refused, TaskFailure
@@ -116,12 +116,33 @@ def attach(site: Site) -> None:
 
 
 def _attach(site: Site) -> None:
-    if site.git.current_branch() is None and not site.git.dirt().clean:
+    """Where a task is in flight, it was its agent that led HEAD away, and recovery knows about that."""
+    here = site.git.current_branch()
+    flight = read_flight(site.workspace.tree_state)
+    if here == site.branch or (isinstance(flight, Flight) and flight.branch == site.branch):
+        return
+    tree = site.git.root
+    if here is not None:
+        short, other = (name.removeprefix("refs/heads/") for name in (site.branch, here))
         raise Refused(
-            f"{site.git.root} has changes that are not Holdfast's",
-            fix=f"keep what you need of it, then: git -C {site.git.root} reset --hard",
+            f"{tree} is the run's working tree, and it is on {other}, not on {short}",
+            fix=f"git -C {tree} switch {short}, then run again",
         )
+    if not site.git.dirt().clean:
+        raise Refused(
+            f"{tree} has changes that are not Holdfast's",
+            fix=f"keep what you need of it, then: git -C {tree} reset --hard",
+        )
+    keep_detached(site, site.branch)
     attach(site)
+
+
+def keep_detached(site: Site, onto: str) -> None:
+    """Commits that somebody made in this tree on no branch, and that `onto` does not hold."""
+    head = site.git.resolve("HEAD")
+    if head and site.git.current_branch() is None and not site.git.is_ancestor(head, onto):
+        reason = "committed in a tree of the run's, on no branch"
+        site.record(Rescued(pin(site.git, site.run, "detached", head, reason), reason))
 
 
 def _nothing_begun(site: Site) -> bool:

@@ -19,7 +19,7 @@ from holdfast.engine.observe import moved_by_agents, plan_at_tip
 from holdfast.engine.ready import attach, detach, set_up
 from holdfast.engine.schedule import blocked_by, passed_over, startable
 from holdfast.engine.site import Crew, Site
-from holdfast.engine.slot import Found, assign, free, slot_site, take_stock, task_branch
+from holdfast.engine.slot import Found, assign, free, slot_site, slots_found, take_stock, task_branch
 from holdfast.engine.source import in_tree
 from holdfast.errors import GivenUp, HoldfastError, Refused, TaskFailure
 from holdfast.model import events
@@ -38,7 +38,7 @@ def needs_crew(site: Site) -> bool:
     if site.crew is None:
         return False
     return (
-        site.crew.jobs > 1 or bool(site.policy.task_branch) or any(branch for _, branch in site.crew.trees())
+        site.crew.jobs > 1 or bool(site.policy.task_branch) or any(slot.branch for slot in slots_found(site))
     )
 
 
@@ -104,7 +104,7 @@ class _Team:
         branches = [task_branch(self._site, task) for task in self._plan.plan.tasks]
         for notice in clear_tree_locks(self._site, branches, begun=True):
             self._site.record(events.Recovered("a git call died", notice))
-        for number, branch in self._crew.trees():
+        for number, branch, _ in slots_found(self._site):
             site = slot_site(self._site, self._crew.open_tree(number, self.tip), number, branch)
             work = take_stock(site, self._plan)
             if work:

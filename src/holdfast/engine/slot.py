@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from holdfast.engine import rescue
 from holdfast.engine.complete import Done
-from holdfast.engine.flight import clear_flight, read_flight
+from holdfast.engine.flight import Flight, clear_flight, read_flight
 from holdfast.engine.guard import clear_tree_locks
 from holdfast.engine.land import drop_helpers
 from holdfast.engine.leftover import end_leftovers
 from holdfast.engine.observe import landed_task, plan_at_tip
-from holdfast.engine.ready import detach_at, moving, settle
+from holdfast.engine.ready import detach_at, keep_detached, moving, settle
 from holdfast.engine.repair import Standing, recover
 from holdfast.engine.site import HEADS, TASK_BRANCHES, Site
 from holdfast.engine.source import in_tree, kept_files
@@ -24,7 +24,7 @@ from holdfast.model.identity import same_in
 from holdfast.model.plan import Document, Plan, Task
 from holdfast.system import faults, files
 from holdfast.system.git import ABSENT
-from holdfast.workspaces.base import Workspace
+from holdfast.workspaces.base import Slot, Workspace
 
 
 class Found(NamedTuple):
@@ -67,12 +67,28 @@ def task_on(site: Site, plan: Plan, branch: str) -> Task | None:
     return named or next((task for task in plan.tasks if task.key == key), None)
 
 
+def slots_found(site: Site) -> list[Slot]:
+    """With the branch of the task that each was given. An agent may have led HEAD away: the record tells;
+    without one, a branch that is not a task's was never given to the slot, and is somebody else's."""
+    slots = site.crew.trees() if site.crew else ()
+    return [slot._replace(branch=_given(site, slot)) for slot in slots]
+
+
+def _given(site: Site, slot: Slot) -> str:
+    flight = read_flight(os.path.join(site.workspace.state, "trees", slot.tree))
+    if isinstance(flight, Flight):
+        return flight.branch
+    ours = f"{HEADS}{site.policy.task_branch.partition('{task}')[0] or f'{TASK_BRANCHES}{site.run}/'}"
+    return slot.branch if slot.branch.startswith(ours) else ""
+
+
 # -- given to it -----------------------------------------------------------------------------------------
 
 
 def assign(site: Site, run: Site, tip: str) -> None:
     """The task begins where the run branch is now. What an older life of its branch held is kept, and so is
     whatever somebody left in the tree since its last task."""
+    keep_detached(site, tip)
     if not site.git.dirt().clean:
         _keep_work(site)
     old = site.git.resolve(site.branch)
@@ -110,6 +126,8 @@ def take_stock(site: Site, plan: Document) -> Found | None:
         site.record(Recovered("a git call died", notice))
     settle(site)
     task = task_on(site, plan.plan, site.branch) if site.branch else None
+    if task is None and site.policy.task_branch:
+        return None  # a branch of a ticket's name that is no ticket's may be the user's own
     if task is None or task.status.settled:
         free(site)
         return None
@@ -205,8 +223,7 @@ def free(site: Site) -> None:
 
 def let_go_of_slots(site: Site, plan: Plan | None, task: Task) -> None:
     """Whatever tree the task was worked on in is free again, what it held is under rescue."""
-    slots = site.crew.trees() if site.crew and plan else ()
-    for number, branch in slots:
+    for number, branch, _ in slots_found(site) if plan else ():
         if site.crew and plan and branch and task_on(site, plan, branch) == task:
             workspace = site.crew.open_tree(number, branch)
             own = slot_site(site, workspace, number, branch)

@@ -27,6 +27,8 @@ class Wanted(NamedTuple):
     """Where a working tree may be made."""
     candidates: str = ""
     """Below which ref a sealed commit of the run would be."""
+    pin: str = ""
+    """Which ref says where the branch was when the task in flight began."""
 
 
 class Workspace(NamedTuple):
@@ -79,7 +81,9 @@ class Slot(NamedTuple):
 
     number: int
     branch: str
-    """Full name of its task's branch; "" while it has none."""
+    """Full name of the branch it is on; "" for none."""
+    tree: str
+    """What git calls it, and where our state of it is."""
 
 
 class Workspaces(Protocol):

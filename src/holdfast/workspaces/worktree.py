@@ -20,10 +20,11 @@ class Worktree(Workspaces):
     name = "worktree"
 
     def find(self, git: Git, wanted: Wanted) -> Git | None:
-        """By its branch, or by its place: its HEAD is detached while tasks have trees of their own."""
+        """By its branch, or by its place: its HEAD is detached while tasks have trees of their own, and an
+        agent may have led it anywhere."""
         tree = tree_on(git.common_dir, wanted.branch)
         if tree is None or not tree.there:
-            tree = _resting(git, wanted.directory)
+            tree = _tree_at(git, wanted.directory)
         return tree.git(git.common_dir) if tree else None
 
     def open(self, git: Git, wanted: Wanted) -> Workspace:
@@ -42,22 +43,22 @@ class Worktree(Workspaces):
     def slots(self, git: Git, wanted: Wanted) -> tuple[Slot, ...]:
         beginning = f"{wanted.directory}."
         trees = [tree for tree in linked_trees(git.common_dir) if tree.root.startswith(beginning)]
-        found = [(tree.root.removeprefix(beginning), tree.branch) for tree in trees]
-        return tuple(sorted(Slot(int(end), branch) for end, branch in found if end.isdecimal()))
+        found = [(tree.root.removeprefix(beginning), tree) for tree in trees]
+        slots = [Slot(int(end), t.branch, os.path.basename(t.admin)) for end, t in found if end.isdecimal()]
+        return tuple(sorted(slots))
 
     def open_slot(self, git: Git, wanted: Wanted, number: int, start: str) -> Workspace:
         path = f"{wanted.directory}.{number}"
         with exclusive(making(git)):
-            tree = next((t for t in linked_trees(git.common_dir) if t.root == path and t.there), None)
+            tree = _tree_at(git, path)
             found = tree.git(git.common_dir) if tree else _make_tree(git, path, "--detach", start)
             workspace = Workspace(found, tree.branch if tree else "", own=True)
             _fill(workspace, Wanted())
         return workspace
 
 
-def _resting(git: Git, directory: str) -> Tree | None:
-    found = (t for t in linked_trees(git.common_dir) if t.root == directory and not t.branch and t.there)
-    return next(found, None)
+def _tree_at(git: Git, directory: str) -> Tree | None:
+    return next((t for t in linked_trees(git.common_dir) if t.root == directory and t.there), None)
 
 
 def _refuse_own_checkout(git: Git, wanted: Wanted) -> None:
@@ -73,7 +74,7 @@ def _make_branch(git: Git, wanted: Wanted) -> None:
     if git.resolve(wanted.branch):
         return
     _clear_lock(git, wanted.branch)
-    start = git.resolve("HEAD")
+    start = (git.resolve(wanted.pin) if wanted.pin else None) or git.resolve("HEAD")
     if start is None:
         raise no_commit_yet(git.current_branch() or "HEAD")
     try:
