@@ -398,3 +398,39 @@ def test_a_torn_note_of_gits_about_any_tree_is_mended(repo: Repo, cli: Cli, mode
     (repo.path / ".git/worktrees/mine/commondir").write_text("")
     assert cli("run", "plan.md", mode, "--agent-cmd", AGENT).code == 0
     assert repo.git("-C", "../mine", "log", "-1", "--format=%s") == "Add the plan"
+
+
+LED_AWAY = {
+    "detached": "git checkout -q --detach",
+    "a branch of its own": "git checkout -q -b mine",
+    "the user's branch": "git checkout -q other",
+    "its branch deleted": "git checkout -q --detach && git branch -q -D holdfast/plan",
+}
+
+
+@pytest.mark.parametrize("deed", LED_AWAY.values(), ids=LED_AWAY)
+def test_a_head_that_the_agent_led_away_before_all_died_comes_back(shop: Repo, cli: Cli, deed: str) -> None:
+    shop.git("branch", "other")
+    strayed = f"{deed}; {AGENT}; git add -A; git commit -qm x"
+    agent = f'test -e "$TMPDIR/led" || {{ : > "$TMPDIR/led"; {strayed}; }}; {AGENT}'
+    assert run(cli, agent=agent, HOLDFAST_FAULT="agent.after@1").code == -9
+    made = shop.git("-C", str(own(shop)), "rev-parse", "HEAD")
+    result = run(cli, agent=agent)
+    assert result.code == 0, result.err
+    assert subjects(shop) == DONE
+    assert shop.git("rev-parse", "other") == shop.git("rev-parse", "main")
+    assert shop.git("for-each-ref", f"--contains={made}") != ""
+    assert shop.git("worktree", "list").count("\n") == 1
+
+
+def test_a_tree_that_the_user_put_on_another_branch_is_not_worked_in(shop: Repo, cli: Cli) -> None:
+    assert run(cli, "--only", "1.1").code == 0
+    shop.git("-C", str(own(shop)), "switch", "--quiet", "--detach")
+    (own(shop) / "mine.txt").write_text("mine\n")
+    shop.git("-C", str(own(shop)), "add", "mine.txt")
+    shop.git("-C", str(own(shop)), "commit", "--quiet", "--no-verify", "-m", "Mine")
+    mine = shop.git("-C", str(own(shop)), "rev-parse", "HEAD")
+    result = run(cli)
+    assert result.code == 0, result.err
+    assert shop.git("for-each-ref", f"--contains={mine}", "refs/holdfast/rescue") != ""
+    assert subjects(shop) == DONE

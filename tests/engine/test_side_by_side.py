@@ -1,5 +1,6 @@
 """Several tasks at once: each in a tree of its own, one commit each in one line, whatever dies."""
 
+import shutil
 import signal
 import subprocess
 import time
@@ -314,4 +315,28 @@ def test_what_somebody_left_in_a_tree_between_two_tasks_is_kept(shop: Repo, cli:
     (ref,) = shop.git("for-each-ref", "--format=%(refname)", "refs/holdfast/rescue").split()
     assert cli("rescue", "restore", ref, "--into", str(tmp_path / "kept")).code == 0
     assert (tmp_path / "kept/notes.txt").read_text() == "mine\n"
+    nothing_left(shop)
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["", "and our state is lost"])
+@pytest.mark.parametrize("where", ["--detach", "-b mine-$HOLDFAST_TASK_ID", "other"])
+def test_a_task_whose_agent_led_head_away_before_all_died(
+    shop: Repo, cli: Cli, where: str, lost: bool
+) -> None:
+    shop.git("branch", "other")
+    led = "$MEETING/led-$HOLDFAST_TASK_ID"
+    away = (
+        f"git checkout -q {where} && echo strayed > $HOLDFAST_TASK_ID.txt && git add -A && git commit -qm x"
+    )
+    agent = f'test -e "{led}" || {{ : > "{led}"; {away}; }}; {WRITE}'
+    assert run(cli, agent=agent, HOLDFAST_FAULT="agent.after@2").code == -9
+    if lost:
+        shutil.rmtree(shop.path / ".git/holdfast")
+    trees = list(own(shop).parent.iterdir())
+    made = {shop.git("-C", str(tree), "rev-parse", "HEAD") for tree in trees}
+    result = run(cli, agent=agent)
+    assert result.code == 0, result.err
+    assert sorted(tasks(shop)) == ALL
+    assert [commit for commit in made if not shop.git("for-each-ref", f"--contains={commit}")] == []
+    assert shop.git("rev-parse", "--verify", "other")
     nothing_left(shop)

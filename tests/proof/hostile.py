@@ -68,8 +68,9 @@ AGENTS: dict[str, Hostile] = {
     "rebases": Hostile(f"{COMMIT}; GIT_COMMITTER_DATE='@1 +0000' git rebase -q --force-rebase HEAD~2"),
     "leaves a rebase under way": Hostile(f"{COMMIT}; git rebase -q --exec false HEAD~1"),
     "leaves a merge under way": Hostile(
-        f"git checkout -q --detach; {COMMIT}; git checkout -q $BRANCH; "
-        "git merge -q --no-ff --no-commit HEAD@{1}"
+        f"git checkout -q -b mine-$HOLDFAST_TASK_ID; {COMMIT}; git checkout -q $BRANCH; "
+        "git merge -q --no-ff --no-commit mine-$HOLDFAST_TASK_ID",
+        makes="refs/heads/mine-.*",
     ),
     "deletes the run branch": Hostile("git checkout -q --detach; git branch -q -D $BRANCH"),
     "renames the run branch": Hostile(

@@ -38,7 +38,8 @@ def other_refs(site: Site, branch: str) -> Others:
     listing = git.text("for-each-ref", shape, *GUARDED, site.seen_ref)
     rows = (line.split(" ", 2) for line in listing.splitlines())
     ours = (f"{branch} ", *site.beside)
-    refs = {n: value for value, n, elsewhere in rows if not elsewhere and not f"{n} ".startswith(ours)}
+    free = ("", os.path.realpath(git.root))
+    refs = {n: value for value, n, where in rows if where in free and not f"{n} ".startswith(ours)}
     return Others(refs, files.read_if_there(_stash_log(git)))
 
 

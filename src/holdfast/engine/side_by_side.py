@@ -178,7 +178,7 @@ class _Team:
 
     def _given(self, number: int, task: Task, found: Found | None) -> Site:
         tree = self._crew.open_tree(number, self.tip)
-        site = slot_site(self._site, tree, number, "" if found else task_branch(self._site, task))
+        site = slot_site(self._site, tree, number, found.branch if found else task_branch(self._site, task))
         if found is None:
             self._begin(site)
         set_up(site, self._crew.checkout)

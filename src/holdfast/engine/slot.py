@@ -30,6 +30,7 @@ from holdfast.workspaces.base import Slot, Workspace
 class Found(NamedTuple):
     """What a dead run left in a slot."""
 
+    branch: str
     task: Task
     done: Done | None
     """Its commit is made and was not published."""
@@ -37,15 +38,15 @@ class Found(NamedTuple):
     """It is under way, with its partial work in the tree."""
 
 
-def slot_site(site: Site, workspace: Workspace, number: int, branch: str = "") -> Site:
-    if branch:
-        workspace = workspace._replace(branch=branch)
+def slot_site(site: Site, workspace: Workspace, number: int, branch: str) -> Site:
+    """`branch` is that of its task, whatever HEAD is on."""
 
     def record(event: Event) -> None:
         """A commit on the branch of its task has not landed yet: who lands it says so."""
         if not isinstance(event, TaskLanded):
             site.record(event)
 
+    workspace = workspace._replace(branch=branch)
     return site._replace(workspace=workspace, crew=None, target=site.branch, slot=str(number), record=record)
 
 
@@ -155,7 +156,7 @@ def _finished(site: Site, task: Task) -> Found | None:
     document = plan_at_tip(site, commit)
     assert document is not None
     site.record(Recovered("its commit, made before the run died", "only has to land", task.id))
-    return Found(task, Done(commit, document, landed_task(site.git, commit)[2] or 1), None)
+    return Found(site.branch, task, Done(commit, document, landed_task(site.git, commit)[2] or 1), None)
 
 
 def _marked(site: Site, task: Task) -> bool:
@@ -172,7 +173,7 @@ def _under_way(site: Site, task: Task) -> Found | None:
     standing = recover(site)
     if standing.resume is None or standing.resume.key != task.key:
         return None
-    return Found(standing.resume, None, standing)
+    return Found(site.branch, standing.resume, None, standing)
 
 
 def _begun(site: Site) -> bool:
