@@ -340,3 +340,29 @@ def test_a_task_whose_agent_led_head_away_before_all_died(
     assert [commit for commit in made if not shop.git("for-each-ref", f"--contains={commit}")] == []
     assert shop.git("rev-parse", "--verify", "other")
     nothing_left(shop)
+
+
+def test_what_one_agent_spoils_while_another_begins_is_not_taken_for_the_users(shop: Repo, cli: Cli) -> None:
+    """T2 spoils a hook and refs after the agent of T1 has ended and before T3 begins; T3 ends last."""
+    shop.write("plan.md", "# Plan\n\n- [ ] T1 [P] One\n- [ ] T2 [P] Two\n- [ ] T3 [P] Three\n")
+    shop.commit("Another plan")
+    shop.git("branch", "other", "HEAD~1")
+    shop.git("tag", "keep")
+    hook = shop.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n")
+    hook.chmod(0o755)
+    wait = "while ! test -e $MEETING/{}; do sleep 0.02; done".format
+    spoil = (
+        f"echo exit 1 >> {hook}; git update-ref refs/heads/other HEAD; git tag -d keep; : > $MEETING/spoilt"
+    )
+    agent = f"""{WRITE}
+case $HOLDFAST_TASK_ID in
+T2) {wait("go")}; {spoil}; {wait("begun")};;
+T3) : > $MEETING/begun; while ! git tag | grep -q keep; do sleep 0.02; done;;
+esac
+"""
+    checked = f"! test -e T1.txt || test -e T3.txt || {{ : > $MEETING/go; {wait('spoilt')}; }}"
+    result = run(cli, "-j", "2", "--verify", checked, agent=agent)
+    assert result.code == 0, result.out + result.err
+    assert hook.read_text() == "#!/bin/sh\nexit 0\n"
+    assert shop.git("rev-parse", "other") == shop.git("rev-parse", "main~1")
+    assert shop.git("tag") == "keep"

@@ -2,7 +2,7 @@
 
 import secrets
 
-from holdfast.engine.flight import Flight, write_flight
+from holdfast.engine.flight import Flight, Others, write_flight
 from holdfast.engine.guard import protected_files, put_files_back
 from holdfast.engine.other_refs import other_refs
 from holdfast.engine.pin import pin_base
@@ -26,15 +26,23 @@ def begin(site: Site, task: Task, plan: Document, base: str, attempt: int) -> Fl
         boot=clock.boot_id(),
         token=site.token_prefix + secrets.token_hex(8),
         attempt=attempt,
-        protected=protected_files(site.git) if attempt else {},
+        protected=_protected(site) if attempt else {},
         ignored={path: in_tree(site.git.root, path) for path in plan.ignored},
-        others=other_refs(site, site.branch) if attempt else None,
+        others=_others(site) if attempt else None,
         began=clock.now(),
     )
     write_flight(site.workspace.tree_state, flight)
     if not flight.by_hand:
         pin_base(site, flight)
     return flight
+
+
+def _protected(site: Site) -> dict[str, bytes | None]:
+    return site.watch.protected if site.watch else protected_files(site.git)
+
+
+def _others(site: Site) -> Others:
+    return site.watch.others if site.watch else other_refs(site, site.branch)
 
 
 def rest(site: Site, flight: Flight) -> None:

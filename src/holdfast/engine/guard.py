@@ -193,6 +193,11 @@ def put_files_back(site: Site, flight: Flight) -> list[str]:
     """Config, hooks and excludes alone; returns what was done."""
     if not flight.protected:  # the agent is long dead and all was put back: what differs now is the user's
         return []
+    with site.alone:
+        return _put_files_back(site, flight)
+
+
+def _put_files_back(site: Site, flight: Flight) -> list[str]:
     notices = []
     now = protected_files(site.git)
     for name in sorted({*now, *flight.protected}):
@@ -218,9 +223,11 @@ def put_files_back(site: Site, flight: Flight) -> list[str]:
 def _look_at_contents_again(site: Site) -> None:
     """What is in the index may have gone there through a filter of the agent's, and git would go by the file
     times noted beside it. An index older than every file makes it compare contents."""
-    index = os.path.join(site.git.git_dir, "index")
-    if os.path.exists(index):
-        os.utime(index, (1, 1))
+    slots = site.crew.trees() if site.crew else ()
+    trees = [site.git.git_dir, *(os.path.join(site.git.common_dir, "worktrees", s.tree) for s in slots)]
+    for index in (os.path.join(tree, "index") for tree in trees):
+        if os.path.exists(index):
+            os.utime(index, (1, 1))
 
 
 def _replace_keeping_mode(path: str, data: bytes) -> None:

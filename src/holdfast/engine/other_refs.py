@@ -46,16 +46,21 @@ def other_refs(site: Site, branch: str) -> Others:
 def put_others_back(site: Site, flight: Flight) -> Found:
     if flight.others is None:
         return Found((), False)
+    with site.alone:
+        return _put_others_back(site, flight, flight.others)
+
+
+def _put_others_back(site: Site, flight: Flight, others: Others) -> Found:
     now = other_refs(site, flight.branch)
-    before = flight.others.refs
+    before = others.refs
     differing = [name for name in _differing(site.git, before, now.refs) if name != STASH]
     notices = [_put_back(site, flight, name, now.refs.get(name)) for name in differing]
     stash = now.refs.get(STASH)
-    if (stash, now.stash_log) != (before.get(STASH), flight.others.stash_log):
+    if (stash, now.stash_log) != (before.get(STASH), others.stash_log):
         notices.append(_put_stash_back(site, flight, stash))
     made = sorted(name for name in now.refs if name not in before and not name.startswith(_OURS))
     notices += _named("made while the agent worked, left as they are", made)
-    stashed = stash is not None and (now.stash_log or b"").startswith(flight.others.stash_log or b"")
+    stashed = stash is not None and (now.stash_log or b"").startswith(others.stash_log or b"")
     return Found(tuple(filter(None, notices)), stashed and stash != before.get(STASH))
 
 

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Iterator
 
 from holdfast.engine.flight import Flight, read_flight
-from holdfast.engine.guard import clear_tree_locks
+from holdfast.engine.guard import clear_tree_locks, put_files_back
 from holdfast.engine.leftover import end_leftovers
 from holdfast.engine.rescue import pin, restore_start, snapshot
 from holdfast.engine.site import Site, stopped
@@ -34,6 +34,7 @@ def make_ready(site: Site, checkout: Git) -> None:
     if not site.workspace.own:
         return
     end_leftovers(site)
+    _put_files_back(site)
     _clear_locks(site)
     settle(site)
     _attach(site)
@@ -48,6 +49,16 @@ def _clear_locks(site: Site) -> None:
     begun = moving or any(slot.branch for slot in (site.crew.trees() if site.crew else ()))
     for notice in clear_tree_locks(site, [site.branch], begun=begun):
         site.record(Recovered("a git call died", notice))
+
+
+def _put_files_back(site: Site) -> None:
+    """Of agents that were at work beside each other: the filters of one disguise every tree."""
+    for slot in site.crew.trees() if site.crew else ():
+        end_leftovers(site, slot)
+        flight = read_flight(os.path.join(site.workspace.state, "trees", slot.tree))
+        if isinstance(flight, Flight) and flight.run == site.run and not flight.by_hand:
+            for notice in put_files_back(site, flight):
+                site.record(Recovered("an interrupted attempt", notice, flight.task))
 
 
 def set_up(site: Site, checkout: Git) -> None:

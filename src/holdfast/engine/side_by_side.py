@@ -13,12 +13,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from holdfast.engine import rescue
 from holdfast.engine.complete import Done, complete, first_try
 from holdfast.engine.give_up import give_up, with_failure
-from holdfast.engine.guard import clear_tree_locks
+from holdfast.engine.guard import clear_tree_locks, protected_files
 from holdfast.engine.landing import MOST_CONFLICTS, Back, carry_onto
 from holdfast.engine.observe import moved_by_agents, plan_at_tip
+from holdfast.engine.other_refs import other_refs
 from holdfast.engine.ready import attach, detach, set_up
 from holdfast.engine.schedule import blocked_by, passed_over, startable
-from holdfast.engine.site import Crew, Site
+from holdfast.engine.site import Crew, Site, Watch
 from holdfast.engine.slot import Found, assign, free, slot_site, slots_found, take_stock, task_branch
 from holdfast.engine.source import in_tree
 from holdfast.errors import GivenUp, HoldfastError, Refused, TaskFailure
@@ -75,6 +76,9 @@ class _Team:
         self.tip = tip
         self._plan = plan
         self._landing = threading.Lock()
+        self._counting = threading.Lock()
+        self._at_work = 0
+        self._watch: Watch | None = None
         self._failed: dict[str, Task] = {}
         self._idle = list(reversed(range(1, crew.jobs + 1)))
         self._ending: HoldfastError | OSError | None = None
@@ -154,7 +158,24 @@ class _Team:
 
     def _carry(self, number: int, task: Task, found: Found | None) -> None:
         began = clock.monotonic()
-        site = self._given(number, task, found)
+        with self._watched(self._given(number, task, found)) as site:
+            self._finish(site, task, found, began)
+
+    @contextlib.contextmanager
+    def _watched(self, site: Site) -> Iterator[Site]:
+        """What the user has of their own in the repository is looked at when nobody is at work."""
+        with self._counting:
+            if not self._at_work:
+                before = protected_files(site.git), other_refs(site, site.branch)
+                self._watch = Watch(*before, threading.Lock())
+            self._at_work += 1
+        try:
+            yield site._replace(watch=self._watch)
+        finally:
+            with self._counting:
+                self._at_work -= 1
+
+    def _finish(self, site: Site, task: Task, found: Found | None, began: float) -> None:
         for _ in range(MOST_SURPRISES):
             try:
                 self._land_it(site, task, found, began)

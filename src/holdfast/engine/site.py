@@ -1,11 +1,15 @@
 """What a run works with: values decided before it starts, and the few effects it may use."""
 
+import contextlib
 import os
+import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from hashlib import sha256
 from typing import NamedTuple
 
 from holdfast.agents.base import Agent
+from holdfast.engine.flight import Others
 from holdfast.engine.place import PlanPlace, run_id
 from holdfast.engine.source import Attempts
 from holdfast.errors import Interrupted
@@ -50,6 +54,16 @@ class Crew(NamedTuple):
     """Where the user stands: files are copied from there."""
 
 
+class Watch(NamedTuple):
+    """What several agents at work beside each other must leave alone, as it was before the first of them
+    began: what a later one finds may be another's doing."""
+
+    protected: dict[str, bytes | None]
+    others: Others
+    alone: threading.Lock
+    """To put something back is for one at a time."""
+
+
 class Site(NamedTuple):
     """One run of one plan in one workspace, with the lock held."""
 
@@ -69,6 +83,8 @@ class Site(NamedTuple):
     """Full name of the branch a task's commit is for; "" where that is the branch of the workspace."""
     slot: str = ""
     """Which of several trees of the run this is; "" for the run's own."""
+    watch: Watch | None = None
+    """Set while agents of other tasks may be at work."""
 
     @property
     def git(self) -> Git:
@@ -86,6 +102,10 @@ class Site(NamedTuple):
     @property
     def run(self) -> str:
         return run_id(self.plan.path, self.lands_on)
+
+    @property
+    def alone(self) -> AbstractContextManager[object]:
+        return self.watch.alone if self.watch else contextlib.nullcontext()
 
     @property
     def beside(self) -> tuple[str, ...]:
