@@ -366,3 +366,18 @@ esac
     assert hook.read_text() == "#!/bin/sh\nexit 0\n"
     assert shop.git("rev-parse", "other") == shop.git("rev-parse", "main~1")
     assert shop.git("tag") == "keep"
+
+
+def test_a_commit_that_was_being_carried_is_kept_when_its_task_gets_another_title(
+    shop: Repo, cli: Cli
+) -> None:
+    """T2 and T3 meet, so that the second of them has to be carried onto the first."""
+    assert run(cli, HOLDFAST_FAULT="onto.files@1").code == -9
+    carried = shop.git("for-each-ref", "--format=%(objectname)", "refs/holdfast/done")
+    title = shop.git("log", "-1", "--format=%s", carried).rpartition(": ")[2]
+    shop.write("plan.md", DIAMOND.replace(title, "Something else"))
+    result = run(cli, agent=WRITE)
+    assert result.code == 0, result.out + result.err
+    assert sorted(tasks(shop)) == ALL
+    assert shop.git("for-each-ref", f"--contains={carried}", "refs/holdfast/rescue") != ""
+    nothing_left(shop)

@@ -138,7 +138,9 @@ class Scene(NamedTuple):
         )
 
     def holdfast(self, *words: str) -> Result:
-        return run((*HOLDFAST, *words), cwd=self.repo.path, env=self.repo.env)
+        """As a user has it set up who runs plans this way: our state may be lost, and then nothing tells."""
+        mode = {"HOLDFAST_MODE": "worktree" if self.own else "trunk"}
+        return run((*HOLDFAST, *words), cwd=self.repo.path, env={**self.repo.env, **mode})
 
     def copy(self, root: Path) -> "Scene":
         shutil.copytree(self.root, root, symlinks=True)

@@ -154,10 +154,14 @@ class TreeWorld:
             problems.append(
                 f"I5: the plan on the run branch is not what the user wrote:\n{words}\n--- but:\n{theirs}"
             )
-        kept = all_that_is_reachable(seen)
-        problems += [f"I3: {mess} is lost" for mess in self.messes if f"{mess}\n".encode() not in kept]
+        problems += [f"I3: {mess} is lost" for mess in self.messes if not self._is_kept(mess)]
         status = self.scene.holdfast("status", "plan.md", "--json")
         return problems + unlisted_rescues(self.repo, status.out)
+
+    def _is_kept(self, mess: str) -> bool:
+        """A tree that no task was given since holds it still."""
+        there = any((tree / f"{mess}.txt").exists() for tree in self.trees.iterdir())
+        return there or f"{mess}\n".encode() in all_that_is_reachable(self.repo)
 
     def forget_what_only_trees_held(self) -> None:
         """The user deleted them."""

@@ -50,17 +50,17 @@ def carry_onto(site: Site, task: Task, done: Done, tip: str, plan: Document) -> 
     result = attempt(site, flight, this)
     if isinstance(result, Sealed):
         land(site, flight, result)
-        drop_done(site, task)
+        drop_done(site)
         return Done(result.commit, result.plan, this.number)
     _keep(site, task, done.commit, "before it met what landed meanwhile")
     again = next_try(site, flight, this, result)
-    drop_done(site, task)
+    drop_done(site)
     return Back(again._replace(plan=plan, resumed=True, changed=site.git.dirt().paths), tip, conflict=False)
 
 
 def _remember(site: Site, task: Task, commit: str) -> None:
     """Until it is sealed anew: whoever finds this goes back to the commit and begins again from there."""
-    ref = done_ref(site, task)
+    ref = done_ref(site)
     known = site.git.resolve(ref) or ABSENT
     if known != commit:
         site.git.move_ref(ref, commit, known, f"carried onto another tip: {task.id}", fault="done")
@@ -100,7 +100,7 @@ def _sent_back(site: Site, this: Try, done: Done, tip: str, merged: Merged) -> B
     names = ", ".join(merged.conflicts)
     _keep(site, this.task, done.commit, f"in conflict with {tip[:12]}")
     begin(site, this.task, this.plan, tip, this.number)
-    drop_done(site, this.task)
+    drop_done(site)
     site.record(Noticed(f"conflicts with what landed meanwhile in {names}; back to the agent", this.task.id))
     feedback = (
         "Your work on this task was finished, but other tasks have landed since, and it conflicts with them "

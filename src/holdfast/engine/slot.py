@@ -147,11 +147,11 @@ def _finished(site: Site, task: Task) -> Found | None:
         _tidy(site, site.git.resolve(site.branch) or "")
     if _marked(site, task) or site.git.refs(site.candidate_prefix):
         recover(site)
-    elif before := site.git.resolve(done_ref(site, task)):
+    elif before := site.git.resolve(done_ref(site)):
         _put_back(site, before)
     if not _marked(site, task):
         return None
-    drop_done(site, task)
+    drop_done(site)
     commit = site.git.resolve(site.branch) or ""
     document = plan_at_tip(site, commit)
     assert document is not None
@@ -192,13 +192,14 @@ def _put_back(site: Site, commit: str) -> None:
         drop_helpers(site)
 
 
-def done_ref(site: Site, task: Task) -> str:
+def done_ref(site: Site) -> str:
     """Names the task's commit while it is being carried onto another tip."""
-    return f"refs/holdfast/done/{site.run}/{_named(task)}-{task.key}"
+    name = site.branch.removeprefix(HEADS).removeprefix(f"{TASK_BRANCHES}{site.run}/")
+    return f"refs/holdfast/done/{site.run}/{name}"
 
 
-def drop_done(site: Site, task: Task) -> None:
-    ref = done_ref(site, task)
+def drop_done(site: Site) -> None:
+    ref = done_ref(site)
     if commit := site.git.resolve(ref):
         site.git.delete_refs({ref: commit}, fault="done.drop")
 
@@ -212,10 +213,12 @@ def free(site: Site) -> None:
     if tip is None:
         return
     _tidy(site, tip)
-    if not site.git.is_ancestor(tip, site.lands_on):
-        reason = "the commit of a task that did not land"
-        ref = rescue.pin(site.git, site.run, "task-branch", tip, reason)
-        site.record(Rescued(ref, reason))
+    for commit in dict.fromkeys((site.git.resolve(done_ref(site)), tip)):
+        if commit and not site.git.is_ancestor(commit, site.lands_on):
+            reason = "the commit of a task that did not land"
+            ref = rescue.pin(site.git, site.run, "task-branch", commit, reason)
+            site.record(Rescued(ref, reason))
+    drop_done(site)
     drop_helpers(site)
     with moving(site):
         site.git.delete_refs({site.branch: tip}, fault="slot.branch.drop")
@@ -231,7 +234,6 @@ def let_go_of_slots(site: Site, plan: Plan | None, task: Task) -> None:
             end_leftovers(own)
             settle(own)
             free(own)
-            drop_done(own, task)
 
 
 def _tidy(site: Site, tip: str) -> None:
