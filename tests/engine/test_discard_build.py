@@ -31,7 +31,8 @@ def assert_gone(built: Built) -> None:
     assert built.git("branch", "--list", "holdfast/*") == ""
     assert not built.own.parent.exists()
     assert built.git("worktree", "list").count("\n") == 0
-    others = ("refs/holdfast/base", "refs/holdfast/candidate", "refs/holdfast/seen")
+    kinds = ("base", "candidate", "seen", "taken")
+    others = tuple(f"refs/holdfast/{kind}" for kind in kinds)
     assert built.git("for-each-ref", *others) == ""
     assert not list((built.repo.path / ".git/holdfast").rglob("in-flight.json"))
 

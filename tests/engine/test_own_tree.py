@@ -434,3 +434,17 @@ def test_a_tree_that_the_user_put_on_another_branch_is_not_worked_in(shop: Repo,
     assert result.code == 0, result.err
     assert shop.git("for-each-ref", f"--contains={mine}", "refs/holdfast/rescue") != ""
     assert subjects(shop) == DONE
+
+
+@pytest.mark.parametrize("point", ["taken.after", "plan.taken.durable", "commit.after", "seen.before"])
+def test_an_edit_after_a_death_while_the_last_one_was_taken_in_is_taken_in_too(
+    shop: Repo, cli: Cli, point: str
+) -> None:
+    assert run(cli).code == 0
+    shop.write("plan.md", PLAN.replace("First thing", "First thing, edited"))
+    assert run(cli, HOLDFAST_FAULT=point).code == -9
+    edited = PLAN.replace("First thing", "First thing, edited twice")
+    shop.write("plan.md", edited)
+    result = run(cli)
+    assert result.code == 0 and "not taken in" not in result.out, result.out
+    assert shop.git("show", "holdfast/plan:plan.md") == edited.replace("[ ]", "[x]").rstrip("\n")

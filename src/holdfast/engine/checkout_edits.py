@@ -33,7 +33,7 @@ def take_in_edits(site: Site, checkout: Git) -> None:
         _take(site, theirs)
     elif not agree(site.plan, theirs, ours) and not _weigh(site, checkout, theirs, ours):
         return
-    _remember(site, theirs)
+    _note(site, site.seen_ref, theirs, "plan seen", fault="seen")
 
 
 def agree(place: PlanPlace, theirs: Document, ours: Document) -> bool:
@@ -54,12 +54,13 @@ def _weigh(site: Site, checkout: Git, theirs: Document, ours: Document) -> bool:
     place, seen = site.plan, _seen(site, checkout)
     if seen is not None and _words(place, theirs.data) == _words(place, seen):
         return True
-    if seen is not None and _words(place, ours.data) != _words(place, seen):
+    if seen is not None and _words(place, ours.data) not in (_words(place, seen), _taken(site)):
         _report(site, "both it and the one on the run branch have changed since they were the same")
         return False
     if place.dialect.keeps(place.path) and not _marks_are_elsewhere(place):
         _report(site, "this kind of plan holds marks between its words, so that is left to you")
         return False
+    _note(site, site.taken_ref, theirs, "to be taken in", fault="taken")
     _take(site, with_marks_by_identity(place.dialect, theirs, ours))
     return True
 
@@ -132,8 +133,14 @@ def _seen(site: Site, checkout: Git) -> bytes | None:
     return site.git.blob(f"{common}:{site.plan.path}") if common else data
 
 
-def _remember(site: Site, theirs: Document) -> None:
+def _taken(site: Site) -> object:
+    """The words that we last set out to take in: a run that died then did so, and did not get to remember."""
+    data = site.git.blob(site.taken_ref)
+    return None if data is None else _words(site.plan, data)
+
+
+def _note(site: Site, ref: str, theirs: Document, why: str, *, fault: str) -> None:
     blob = site.git.write_blob(theirs.data)
-    known = site.git.resolve(site.seen_ref) or ABSENT
+    known = site.git.resolve(ref) or ABSENT
     if known != blob:
-        site.git.move_ref(site.seen_ref, blob, known, "plan seen", fault="seen")
+        site.git.move_ref(ref, blob, known, why, fault=fault)

@@ -31,6 +31,10 @@ def seen_ref(run: str) -> str:
     return f"refs/holdfast/seen/{run}"
 
 
+def taken_ref(run: str) -> str:
+    return f"refs/holdfast/taken/{run}"
+
+
 class Tools(NamedTuple):
     agent: Agent
     gates: Callable[[Task], tuple[Gate, ...]]
@@ -133,6 +137,11 @@ class Site(NamedTuple):
     def seen_ref(self) -> str:
         """The plan as it was in the user's checkout when we last looked."""
         return seen_ref(self.run)
+
+    @property
+    def taken_ref(self) -> str:
+        """The plan of the user's checkout that we last set out to take in."""
+        return taken_ref(self.run)
 
     @property
     def candidate_prefix(self) -> str:
