@@ -218,7 +218,7 @@ def unsound(repo: Repo) -> list[str]:
 
 
 def helpers_left(repo: Repo) -> list[str]:
-    kinds = ("base", "candidate", "done")
+    kinds = ("base", "candidate", "done", "tip")
     helpers = repo.git(
         "for-each-ref", *(f"refs/holdfast/{kind}" for kind in kinds), "refs/heads/holdfast-task"
     )

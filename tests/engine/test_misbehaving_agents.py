@@ -236,7 +236,8 @@ def test_a_branch_that_is_checked_out_elsewhere_meanwhile_is_left_alone(
     repo: Repo, cli: Cli, base: str
 ) -> None:
     repo.git("branch", "theirs")
-    meanwhile = "git worktree add -q ../tree theirs && git -C ../tree commit -q --allow-empty -m x"
+    commit = "env -u GIT_REFLOG_ACTION git -C ../tree commit -q --allow-empty -m x"
+    meanwhile = f"git worktree add -q ../tree theirs && {commit}"
     result = run(cli, f"{meanwhile}; {WORK}", "--only", "1")
     assert result.code == 0, result.out + result.err
     assert repo.git("log", "-1", "--format=%s", "theirs") == "x"

@@ -448,3 +448,25 @@ def test_an_edit_after_a_death_while_the_last_one_was_taken_in_is_taken_in_too(
     result = run(cli)
     assert result.code == 0 and "not taken in" not in result.out, result.out
     assert shop.git("show", "holdfast/plan:plan.md") == edited.replace("[ ]", "[x]").rstrip("\n")
+
+
+@pytest.mark.parametrize("fault", ["", "agent.after"], ids=["", "and all died"])
+def test_the_branch_of_the_users_checkout_comes_back(shop: Repo, cli: Cli, fault: str) -> None:
+    """Deleted by an agent, or moved to a commit of its own."""
+    before = checkout(shop)
+    moved = f"git update-ref -d refs/heads/main; {AGENT}"
+    assert run(cli, "--only", "1.1", agent=moved, HOLDFAST_FAULT=fault).code == (-9 if fault else 0)
+    assert run(cli, "--only", "1.1").code == 0
+    assert checkout(shop) == before
+    commit = "git commit-tree -p main -m mine HEAD^{tree}"
+    moved = f'git update-ref -m "$GIT_REFLOG_ACTION" refs/heads/main $({commit}); {AGENT}'
+    assert run(cli, agent=moved, HOLDFAST_FAULT=fault).code == (-9 if fault else 0)
+    assert run(cli).code == 0
+    assert checkout(shop) == before
+    assert subjects(shop) == DONE
+
+
+def test_what_the_user_does_on_their_branch_meanwhile_stays(shop: Repo, cli: Cli) -> None:
+    users = f"env -u GIT_REFLOG_ACTION git -C {shop.path} commit -q --no-verify -m Theirs -- staged.txt"
+    assert run(cli, agent=f"{users}; {AGENT}").code == 0
+    assert shop.git("log", "--format=%s", "main").splitlines()[0] == "Theirs"

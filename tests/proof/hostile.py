@@ -17,8 +17,9 @@ ONCE = "{ test $HOLDFAST_TASK_ID = 1.1 || test $HOLDFAST_TASK_ID = T1; } && "
 NAMES = (
     "OWN=$(git rev-parse --git-dir) GIT=$(git rev-parse --git-common-dir)\n"
     "BRANCH=$(git symbolic-ref -q --short HEAD)\n"
+    "test -e $GIT/worktrees && RUN=holdfast/plan || RUN=main\n"
 )
-"""What belongs to this working tree, to all of them, and the branch it is on."""
+"""What belongs to this working tree, to all of them, the branch it is on, and the one that all land on."""
 IMPATIENT = ("--idle-timeout", "4")
 
 
@@ -49,7 +50,7 @@ class Hostile(NamedTuple):
     """Whatever the policy, it is the same."""
 
 
-OTHER, TAG, STASH = "refs/heads/other", "refs/tags/v1", "refs/stash"
+MAIN, OTHER, TAG, STASH = "refs/heads/main", "refs/heads/other", "refs/tags/v1", "refs/stash"
 MOVED_OTHER = {"touches": (OTHER,), "unproven": (OTHER,)}
 
 AGENTS: dict[str, Hostile] = {
@@ -73,6 +74,8 @@ AGENTS: dict[str, Hostile] = {
         makes="refs/heads/mine-.*",
     ),
     "deletes the run branch": Hostile("git checkout -q --detach; git branch -q -D $BRANCH"),
+    "deletes what all land on": Hostile("git update-ref -d refs/heads/$RUN"),
+    "deletes the branch that the user is on": Hostile("git update-ref -d refs/heads/main", touches=(MAIN,)),
     "renames the run branch": Hostile(
         "git branch -m mine-$HOLDFAST_TASK_ID", makes="refs/heads/mine-.*", puts_right="git branch -m $BRANCH"
     ),

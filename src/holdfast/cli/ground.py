@@ -62,13 +62,13 @@ def _in_flight_here(git: Git, place: PlanPlace) -> bool:
 
 
 def _left_by_agent(git: Git, place: PlanPlace) -> str:
-    """The branch of the task in flight here, where HEAD is elsewhere and it was the agent that moved it; ""
-    otherwise: a branch that the user has switched to is the one they mean."""
+    """The branch of the task in flight here, if HEAD is on it still or was moved by the agent. Otherwise "":
+    a branch that the user has switched to is the one they mean."""
     flight = read_flight(Workspace(git, "").tree_state)
     if not isinstance(flight, Flight) or flight.by_hand or flight.plan != place.path:
         return ""
-    if git.current_branch() == flight.branch:
-        return ""
+    if git.current_branch() == flight.branch:  # which the agent may have deleted
+        return flight.branch
     from holdfast.engine.observe import AGENT_ACTION
     from holdfast.system import reflog
 
@@ -103,6 +103,7 @@ def _wanted(git: Git, place: PlanPlace, policy: Policy) -> Wanted:
     if policy.mode == "trunk":
         return Wanted(_left_by_agent(git, place))
     from holdfast.engine.place import run_id
+    from holdfast.engine.site import tip_ref
     from holdfast.workspaces.naming import wanted_tree
 
     wanted = wanted_tree(os.path.realpath(git.common_dir), place.name, policy.branch, policy.worktrees)
@@ -110,5 +111,5 @@ def _wanted(git: Git, place: PlanPlace, policy: Policy) -> Wanted:
     return wanted._replace(
         directory=_led_away(git, wanted.branch) or wanted.directory,
         candidates=f"refs/holdfast/candidate/{run}/",
-        pin=f"refs/holdfast/base/{run}",
+        pins=(f"refs/holdfast/base/{run}", tip_ref(run)),
     )

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from holdfast.engine.build import HEADS, Build, short, trees_of, workspace_of
 from holdfast.engine.flight import flight_file
 from holdfast.engine.rescue import pin, snapshot
-from holdfast.engine.site import TASK_BRANCHES, seen_ref, taken_ref
+from holdfast.engine.site import TASK_BRANCHES, seen_ref, taken_ref, tip_ref
 from holdfast.errors import Refused
 from holdfast.model.events import BuildDiscarded, Event, Rescued
 from holdfast.system import faults, files
@@ -28,7 +28,7 @@ ASIDE = ".discarded-"
 """How the name of a directory begins that is on its way out: nothing in it is needed any more."""
 
 
-_NO_WORK = ("refs/holdfast/base/", "refs/holdfast/seen/", "refs/holdfast/taken/")
+_NO_WORK = ("refs/holdfast/base/", "refs/holdfast/seen/", "refs/holdfast/taken/", "refs/holdfast/tip/")
 SCRATCH = ("setup.json", "index", "COMMIT_EDITMSG", "holder.json")
 
 
@@ -140,7 +140,7 @@ def _helpers(build: Build) -> tuple[str, ...]:
     several = [
         f"refs/holdfast/{kind}/{run}{end}" for kind in ("base", "candidate") for end in ("", ".*", ".*/*")
     ]
-    notes = (seen_ref(run), taken_ref(run))
+    notes = (seen_ref(run), taken_ref(run), tip_ref(run))
     return (*several, f"refs/holdfast/done/{run}", f"{HEADS}{TASK_BRANCHES}{run}", *notes)
 
 

@@ -10,12 +10,13 @@ import os
 from typing import NamedTuple
 
 from holdfast.engine import rescue
-from holdfast.engine.flight import Flight, Others
+from holdfast.engine.flight import Flight, Others, flight_file
 from holdfast.engine.observe import AGENT_ACTION, moved_by_agent_alone
 from holdfast.engine.site import Site
 from holdfast.errors import GitError
 from holdfast.system import files, reflog
 from holdfast.system.git import ABSENT, Git, GitKilled
+from holdfast.workspaces.trees import linked_trees, main_branch, tree_on
 
 GUARDED = ("refs/heads", "refs/tags", "refs/notes", "refs/stash", "refs/holdfast/rescue")
 STASH = "refs/stash"
@@ -31,16 +32,29 @@ class Found(NamedTuple):
 
 
 def other_refs(site: Site, branch: str) -> Others:
-    """A branch that is checked out in another working tree belongs to whoever works there, and the branches
-    of tasks that are worked on beside this one belong to the run."""
+    """All but `branch` and those of tasks that are worked on beside this one, which are the run's."""
+    return Others(_now(site, branch)[0], files.read_if_there(_stash_log(site.git)))
+
+
+def _now(site: Site, branch: str) -> tuple[dict[str, str], set[str]]:
+    """Every ref, and which of them are checked out in another working tree: who works there moves those. A
+    branch of another run at work is left out."""
     git = site.git
-    shape = "--format=%(objectname) %(refname) %(symref)%(worktreepath)"
+    shape = "--format=%(objectname) %(refname) %(symref) %(worktreepath)"
     listing = git.text("for-each-ref", shape, *GUARDED, site.seen_ref)
-    rows = (line.split(" ", 2) for line in listing.splitlines())
+    rows = [line.split(" ", 3) for line in listing.splitlines()]
     ours = (f"{branch} ", *site.beside)
-    free = ("", os.path.realpath(git.root))
-    refs = {n: value for value, n, where in rows if where in free and not f"{n} ".startswith(ours)}
-    return Others(refs, files.read_if_there(_stash_log(git)))
+    theirs = [(v, n, w) for v, n, symbolic, w in rows if not symbolic and not f"{n} ".startswith(ours)]
+    here, at_work = os.path.realpath(git.root), _trees_at_work(site)
+    refs = {name: value for value, name, where in theirs if where == here or where not in at_work}
+    return refs, {name for _, name, where in theirs if where not in ("", here)}
+
+
+def _trees_at_work(site: Site) -> set[str]:
+    trees = {os.path.basename(tree.admin): tree.root for tree in linked_trees(site.git.common_dir)}
+    trees["main"] = os.path.dirname(os.path.realpath(site.git.common_dir))
+    home = os.path.join(site.workspace.state, "trees")
+    return {trees[name] for name in trees if os.path.exists(flight_file(os.path.join(home, name)))}
 
 
 def put_others_back(site: Site, flight: Flight) -> Found:
@@ -51,16 +65,16 @@ def put_others_back(site: Site, flight: Flight) -> Found:
 
 
 def _put_others_back(site: Site, flight: Flight, others: Others) -> Found:
-    now = other_refs(site, flight.branch)
-    before = others.refs
-    differing = [name for name in _differing(site.git, before, now.refs) if name != STASH]
-    notices = [_put_back(site, flight, name, now.refs.get(name)) for name in differing]
-    stash = now.refs.get(STASH)
-    if (stash, now.stash_log) != (before.get(STASH), others.stash_log):
+    refs, elsewhere = _now(site, flight.branch)
+    log, before = files.read_if_there(_stash_log(site.git)), others.refs
+    differing = [name for name in _differing(site.git, before, refs) if name != STASH]
+    notices = [_put_back(site, flight, name, refs.get(name), name in elsewhere) for name in differing]
+    stash = refs.get(STASH)
+    if (stash, log) != (before.get(STASH), others.stash_log):
         notices.append(_put_stash_back(site, flight, stash))
-    made = sorted(name for name in now.refs if name not in before and not name.startswith(_OURS))
+    made = sorted(name for name in refs if name not in before and not name.startswith(_OURS))
     notices += _named("made while the agent worked, left as they are", made)
-    stashed = stash is not None and (now.stash_log or b"").startswith(others.stash_log or b"")
+    stashed = stash is not None and (log or b"").startswith(others.stash_log or b"")
     return Found(tuple(filter(None, notices)), stashed and stash != before.get(STASH))
 
 
@@ -68,15 +82,16 @@ def keep_others(site: Site, flight: Flight) -> list[str]:
     """After a crash: what a ref no longer shows is kept. Returns what was done, in words."""
     if flight.others is None:
         return []
-    now = other_refs(site, flight.branch).refs
+    now, elsewhere = _now(site, flight.branch)
     before = flight.others.refs
     theirs = [name for name in before if not name.startswith("refs/holdfast/")]  # ours they may have dropped
     differing = [name for name in _differing(site.git, before, now) if name in theirs]
-    return [*filter(None, (_keep(site, flight, name, now.get(name)) for name in differing))]
+    kept = (_keep(site, flight, name, now.get(name), name in elsewhere) for name in differing)
+    return [*filter(None, kept)]
 
 
 def _differing(git: Git, before: dict[str, str], now: dict[str, str]) -> list[str]:
-    """A branch that was checked out in another working tree meanwhile is there, and no longer guarded."""
+    """A branch that another run works on meanwhile is there, and no longer guarded."""
     differing = [name for name in before if now.get(name) != before[name]]
     return [name for name in differing if name in now or git.resolve(name) is None]
 
@@ -100,15 +115,20 @@ def pushed_since(git: Git, began: float) -> list[str]:
 _NOWHERE = reflog.Move("", "", "")
 
 
-def _keep(site: Site, flight: Flight, name: str, now: str | None) -> str:
+def _keep(site: Site, flight: Flight, name: str, now: str | None, elsewhere: bool) -> str:
     assert flight.others is not None
     before = flight.others.refs[name]
-    if now and _marked_as_agents(site.git, name, before):
-        return _put_back(site, flight, name, now)
+    if _marked_as_agents(site.git, name, before) if now else _is_on(site.git, name):
+        return _put_back(site, flight, name, now, elsewhere)
     if now and _still_leads_to(site.git, name, now, before):
         return ""
     kept = _pin(site, flight, name, before)
     return f"{name} is not where it was when the task began; that is kept as {kept}" if kept else ""
+
+
+def _is_on(git: Git, name: str) -> bool:
+    """Some tree is on that branch still, though it is gone: git lets nobody delete such a one by accident."""
+    return main_branch(git.common_dir) == name or tree_on(git.common_dir, name) is not None
 
 
 def _marked_as_agents(git: Git, name: str, before: str) -> bool:
@@ -121,10 +141,10 @@ def _marked_as_agents(git: Git, name: str, before: str) -> bool:
     return False
 
 
-def _put_back(site: Site, flight: Flight, name: str, now: str | None) -> str:
+def _put_back(site: Site, flight: Flight, name: str, now: str | None, elsewhere: bool) -> str:
     assert flight.others is not None
     before = flight.others.refs[name]
-    if now and not moved_by_agent_alone(site.git, flight._replace(branch=name, base=before)):
+    if now and not _moved_by_agent(site.git, flight._replace(branch=name, base=before), elsewhere):
         return ""
     kept = _pin(site, flight, name, now) if now else ""
     try:
@@ -135,6 +155,13 @@ def _put_back(site: Site, flight: Flight, name: str, now: str | None) -> str:
         old = _pin(site, flight, name, before)
         return f"the agent changed {name}, which cannot be put back ({error.message}); kept as {old}"
     return f"the agent changed {name}; put back" + (f", its version is {kept}" if kept else "")
+
+
+def _moved_by_agent(git: Git, flight: Flight, elsewhere: bool) -> bool:
+    """Of a branch that somebody works on it takes proof."""
+    if elsewhere:
+        return _marked_as_agents(git, flight.branch, flight.base)
+    return moved_by_agent_alone(git, flight)
 
 
 def _put_stash_back(site: Site, flight: Flight, now: str | None) -> str:

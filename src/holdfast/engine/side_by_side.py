@@ -19,7 +19,7 @@ from holdfast.engine.observe import moved_by_agents, plan_at_tip
 from holdfast.engine.other_refs import other_refs
 from holdfast.engine.ready import attach, detach, set_up
 from holdfast.engine.schedule import blocked_by, passed_over, startable
-from holdfast.engine.site import Crew, Site, Watch
+from holdfast.engine.site import Crew, Site, Watch, tip_ref
 from holdfast.engine.slot import Found, assign, free, slot_site, slots_found, take_stock, task_branch
 from holdfast.engine.source import in_tree
 from holdfast.errors import GivenUp, HoldfastError, Refused, TaskFailure
@@ -29,23 +29,24 @@ from holdfast.model.plan import Document, Task
 from holdfast.model.policy import OnFailure
 from holdfast.model.state import State
 from holdfast.system import clock, files
-from holdfast.system.git import GitKilled, RefMoved
+from holdfast.system.git import ABSENT, GitKilled, RefMoved
 
 MOST_SURPRISES = 20
 
 
 def needs_crew(site: Site) -> bool:
-    """More than one at a time is asked for, tasks have branches of their own, or a slot was left with one."""
+    """More than one at a time is asked for, tasks have branches of their own, or so it was in a dead run."""
     if site.crew is None:
         return False
-    return (
-        site.crew.jobs > 1 or bool(site.policy.task_branch) or any(slot.branch for slot in slots_found(site))
-    )
+    if site.crew.jobs > 1 or site.policy.task_branch:
+        return True
+    return any(slot.branch for slot in slots_found(site)) or site.git.resolve(tip_ref(site.run)) is not None
 
 
 def work_side_by_side(site: Site, history: State, tip: str, plan: Document) -> tuple[str, Document]:
     """Until nothing more can start: the tip then, and the plan there."""
     assert site.crew is not None
+    _note_tip(site, tip)
     detach(site)
     team = _Team(site, site.crew, history, tip, plan)
     try:
@@ -58,8 +59,16 @@ def work_side_by_side(site: Site, history: State, tip: str, plan: Document) -> t
     return team.tip, team.plan_with_failures()
 
 
+def _note_tip(site: Site, tip: str) -> None:
+    known = site.git.resolve(tip_ref(site.run)) or ABSENT
+    if known != tip:
+        site.git.move_ref(tip_ref(site.run), tip, known, "several tasks at once", fault="tip")
+
+
 def _gather(site: Site) -> None:
     attach(site)
+    if noted := site.git.resolve(tip_ref(site.run)):
+        site.git.delete_refs({tip_ref(site.run): noted}, fault="tip.drop")
     tip = site.git.resolve(site.branch)
     document = plan_at_tip(site, tip) if tip else None
     for path in document.ignored if document else ():
@@ -257,7 +266,8 @@ class _Team:
 
     def _move(self, site: Site, commit: str, words: str) -> None:
         """The commit point of a task that had a tree of its own."""
-        site.git.move_ref(site.lands_on, commit, self.tip, words, fault="publish")
+        noted = tip_ref(site.run)
+        site.git.move_ref(site.lands_on, commit, self.tip, words, fault="publish", along=noted)
         self.tip = commit
 
     def _look(self) -> None:
@@ -270,7 +280,7 @@ class _Team:
             if now:
                 ref = rescue.pin(site.git, site.run, "run-branch", now, "an agent moved the run branch there")
                 site.record(events.Rescued(ref, "an agent moved the run branch there; put back"))
-            site.git.move_ref(site.branch, self.tip, now or "", "put back", fault="branch.back")
+            site.git.move_ref(site.branch, self.tip, now or ABSENT, "put back", fault="branch.back")
             return
         if not site.git.is_ancestor(self.tip, now):
             raise Refused(

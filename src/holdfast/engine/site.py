@@ -31,6 +31,11 @@ def seen_ref(run: str) -> str:
     return f"refs/holdfast/seen/{run}"
 
 
+def tip_ref(run: str) -> str:
+    """Where the run branch is while several tasks are worked on: nobody has it checked out then."""
+    return f"refs/holdfast/tip/{run}"
+
+
 def taken_ref(run: str) -> str:
     return f"refs/holdfast/taken/{run}"
 

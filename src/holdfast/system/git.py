@@ -233,13 +233,19 @@ class Git:
 
     # -- moving refs ---------------------------------------------------------------------------------
 
-    def move_ref(self, ref: str, new: str, old: str, reason: str, *, fault: str, log: bool = True) -> None:
+    def move_ref(
+        self, ref: str, new: str, old: str, reason: str, *, fault: str, log: bool = True, along: str = ""
+    ) -> None:
         """Compare-and-swap, durable on return. `old` is what we last saw; `log` sees to it that the ref has a
-        reflog, whatever the user's settings."""
+        reflog, whatever the user's settings. The ref `along` is set to the same, by the same transaction."""
         faults.point(f"{fault}.before")
+        order = ("update-ref", "-m", f"holdfast: {reason}", *(("--create-reflog",) if log else ()))
         try:
-            kept = ("--create-reflog",) if log else ()
-            self.run("update-ref", "-m", f"holdfast: {reason}", *kept, ref, new, old)
+            if along:
+                both = f"update {ref} {new} {old}\nupdate {along} {new}\n"
+                self.run(*order, "--stdin", stdin=both.encode())
+            else:
+                self.run(*order, ref, new, old)
         except GitKilled:
             raise
         except GitError as error:

@@ -27,8 +27,8 @@ class Wanted(NamedTuple):
     """Where a working tree may be made."""
     candidates: str = ""
     """Below which ref a sealed commit of the run would be."""
-    pin: str = ""
-    """Which ref says where the branch was when the task in flight began."""
+    pins: tuple[str, ...] = ()
+    """Which refs say where the branch was when what is in flight began; an agent may have deleted it."""
 
 
 class Workspace(NamedTuple):

@@ -74,7 +74,8 @@ def _make_branch(git: Git, wanted: Wanted) -> None:
     if git.resolve(wanted.branch):
         return
     _clear_lock(git, wanted.branch)
-    start = (git.resolve(wanted.pin) if wanted.pin else None) or git.resolve("HEAD")
+    known = (git.resolve(name) for name in (*wanted.pins, "HEAD"))
+    start = next(filter(None, known), None)
     if start is None:
         raise no_commit_yet(git.current_branch() or "HEAD")
     try:
