@@ -160,3 +160,35 @@ def test_a_failed_rafa_task_leaves_its_work_and_writes_no_failure_down(
     assert "failed after 5 attempts" in result.err
     assert (plan.read_bytes(), repo.git("rev-parse", "HEAD")) == before
     assert repo.git("status", "--porcelain") == "?? half.txt"
+
+
+@pytest.mark.parametrize("ignored", [False, True], ids=["", "ignored by git"])
+@pytest.mark.parametrize(
+    "place", [".worktrees/auto-claude", ".worktrees/001-shop", ".auto-claude/worktrees/tasks/001-shop"]
+)
+def test_a_build_that_auto_claude_began_is_gone_on_with_where_it_is(
+    repo: Repo, cli: Cli, place: str, ignored: bool
+) -> None:
+    """The plan in its tree is newer than the one in the checkout."""
+    subtasks = [{"id": name, "title": f"Do {name}", "status": "pending"} for name in "ab"]
+    spec = repo.write(SPEC, json.dumps({"subtasks": subtasks}))
+    repo.write(
+        ".gitignore", ".auto-claude/\n.worktrees/\n" if ignored else ".worktrees/\n.auto-claude/worktrees/\n"
+    )
+    repo.commit("Add the plan")
+    repo.git("worktree", "add", "--quiet", "-b", "auto-claude/001-shop", place)
+    there = repo.path / place / SPEC
+    there.parent.mkdir(parents=True, exist_ok=True)
+    subtasks[0]["status"] = "completed"
+    there.write_text(json.dumps({"subtasks": subtasks}))
+    if not ignored:
+        repo.git("-C", place, "commit", "--quiet", "--no-verify", "-am", "auto-claude: a")
+    before = spec.read_bytes()
+    result = cli("run", "001", "--worktree", "--agent-cmd", AGENT)
+    assert result.code == 0, result.out + result.err
+    assert (repo.path / place / "b.txt").exists() and not (repo.path / place / "a.txt").exists()
+    assert spec.read_bytes() == before
+    assert [item["status"] for item in json.loads(there.read_text())["subtasks"]] == ["completed"] * 2
+    trailers = "--format=%(trailers:key=Holdfast-Task,valueonly,separator=%x2C)"
+    assert repo.git("log", trailers, "main..auto-claude/001-shop").split() == ["b"]
+    assert not repo.path.with_name(f"{repo.path.name}-worktrees").exists()
