@@ -423,7 +423,7 @@ def test_a_head_that_the_agent_led_away_before_all_died_comes_back(shop: Repo, c
     assert shop.git("worktree", "list").count("\n") == 1
 
 
-def test_a_tree_that_the_user_put_on_another_branch_is_not_worked_in(shop: Repo, cli: Cli) -> None:
+def test_commits_made_in_the_runs_tree_on_no_branch_are_kept(shop: Repo, cli: Cli) -> None:
     assert run(cli, "--only", "1.1").code == 0
     shop.git("-C", str(own(shop)), "switch", "--quiet", "--detach")
     (own(shop) / "mine.txt").write_text("mine\n")
@@ -470,3 +470,18 @@ def test_what_the_user_does_on_their_branch_meanwhile_stays(shop: Repo, cli: Cli
     users = f"env -u GIT_REFLOG_ACTION git -C {shop.path} commit -q --no-verify -m Theirs -- staged.txt"
     assert run(cli, agent=f"{users}; {AGENT}").code == 0
     assert shop.git("log", "--format=%s", "main").splitlines()[0] == "Theirs"
+
+
+def test_a_tree_that_the_user_put_on_another_branch_is_theirs(shop: Repo, cli: Cli) -> None:
+    """The run makes another one; where that is taken too, it says how to go on."""
+    assert run(cli, "--only", "1.1").code == 0
+    shop.git("-C", str(own(shop)), "switch", "--quiet", "-c", "mine")
+    assert run(cli, "--only", "1.2").code == 0
+    (second,) = [tree for tree in own(shop).parent.iterdir() if tree != own(shop)]
+    shop.git("-C", str(second), "switch", "--quiet", "-c", "mine-too")
+    result = run(cli)
+    assert result.code == 3
+    assert f"git -C {second} switch holdfast/plan" in result.err
+    assert shop.git("-C", str(own(shop)), "rev-parse", "--abbrev-ref", "HEAD") == "mine"
+    shop.git("-C", str(second), "switch", "--quiet", "holdfast/plan")
+    assert run(cli).code == 0

@@ -127,7 +127,7 @@ def take_stock(site: Site, plan: Document) -> Found | None:
         site.record(Recovered("a git call died", notice))
     settle(site)
     task = task_on(site, plan.plan, site.branch) if site.branch else None
-    if task is None and site.policy.task_branch:
+    if task is None and site.policy.task_branch and not _begun(site):
         return None  # a branch of a ticket's name that is no ticket's may be the user's own
     if task is None or task.status.settled:
         free(site)
