@@ -485,3 +485,13 @@ def test_a_tree_that_the_user_put_on_another_branch_is_theirs(shop: Repo, cli: C
     assert shop.git("-C", str(own(shop)), "rev-parse", "--abbrev-ref", "HEAD") == "mine"
     shop.git("-C", str(second), "switch", "--quiet", "holdfast/plan")
     assert run(cli).code == 0
+
+
+@pytest.mark.parametrize("point", ["candidate.after@2", "commit.before@2"])
+def test_an_edit_does_not_undo_a_task_whose_commit_was_sealed(shop: Repo, cli: Cli, point: str) -> None:
+    assert run(cli, HOLDFAST_FAULT=point).code == -9
+    shop.write("plan.md", PLAN.replace("Second thing", "Second thing, edited"))
+    result = run(cli)
+    assert result.code == 0, result.err
+    trailers = "--format=%(trailers:key=Holdfast-Task,valueonly,separator=%x2C)"
+    assert sorted(shop.git("log", trailers, "main..holdfast/plan").split()) == ["1.1", "1.2"]

@@ -12,7 +12,7 @@ from proof import git_calls, system_calls
 from proof.plan_text import ids_of
 from proof.sweep import KILLED, Struck, rough_ending
 from proof.truths import untruths
-from proof.world import PLAN, Sight, World, ended
+from proof.world import PLAN, Sight, World, ended, still_alive
 from scratch import HOLDFAST, Result
 from scratch import run as start
 
@@ -127,7 +127,7 @@ def _conduct(world: World, act: Act, allowed: Callable[[Sight], set[int]], *, fi
     _share(world, sight)
     theirs, state = belongings(world.repo, BRANCH), frozen(world.repo)
     result = act()
-    world.quiet()
+    world.problems += still_alive(world.scene)
     said = result.out + result.err
     world.told.append(f"exit {result.code}, {sorted(codes)} expected\n{said}")
     world.problems += _ending_problems(result, codes)

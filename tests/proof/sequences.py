@@ -1,11 +1,13 @@
 """Plays a story step by step and tells what was wrong; the same words play the same story."""
 
-import shutil
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from invariants import frozen
 from proof import commands, users
+from proof.scene import Scene
 from proof.story import Story
 from proof.sweep import Verdict
 from proof.world import World
@@ -14,20 +16,36 @@ MOST_RUNS = 4
 """At the end of a story: one for each thing that the user may have to put right, and one to be done."""
 
 
+class Stage(Protocol):
+    """A world that a story can be acted out in."""
+
+    scene: Scene
+    told: list[str]
+    problems: list[str]
+
+
+S = TypeVar("S", bound=Stage)
+
+
 def play(story: Story, root: Path) -> Verdict:
+    return act_out(story, World(root, story[0]), STEPS, _come_to_an_end)
+
+
+def act_out(
+    story: Story, world: S, steps: Mapping[str, Callable[[S, str], object]], end: Callable[[S], int]
+) -> Verdict:
     """The scene stays when something is wrong."""
-    world = World(root, story[0])
     for number, step in enumerate(story[1:], 1):
         world.told.append(f"{number}. {step}")
         name, _, argument = step.partition(":")
-        STEPS[name](world, argument)
+        steps[name](world, argument)
         if world.problems:
             break
-    runs = 0 if world.problems else _come_to_an_end(world)
+    runs = 0 if world.problems else end(world)
     if not world.problems:
-        shutil.rmtree(root)
+        world.scene.discard()
         return Verdict(len(story) - 1, " ".join(story), runs, ())
-    replay = f"PYTHONPATH=tests .venv/bin/python -m proof.replay_sequence {' '.join(story)}"
+    replay = f"PYTHONPATH=tests .venv/bin/python -m proof.replay_sequence {shlex.join(story)}"
     return Verdict(len(story) - 1, " ".join(story), runs, (*world.problems, *world.told, f"again: {replay}"))
 
 

@@ -43,7 +43,7 @@ def test_a_few_short_stories_end_well(arena: Path, settle: Settle) -> None:
 
 @pytest.mark.timeout(600)
 def test_a_few_short_stories_of_trees_end_well(arena: Path, settle: Settle) -> None:
-    told = _told(tree_stories.stories(SHORT), tree_stories.play, 0, FEW, arena)
+    told = _told(tree_stories.stories(SHORT, by_the_clock=False), tree_stories.play, 0, FEW, arena)
     settle("sequences", "a sample, trees", told)
 
 

@@ -7,7 +7,6 @@ hand alone, and in the end every task of the plan is one commit on the run branc
 
 import re
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from invariants import (
     belongings,
     broken_invariants,
     frozen,
-    processes_marked_with,
     read_ledger,
     trailer,
     unlisted_rescues,
@@ -29,11 +27,12 @@ from invariants import (
 from proof import git_calls, random_kills, system_calls
 from proof.plan_text import without_marks
 from proof.scene import MANY, PLAN_FOR_MANY, Scene, checkout, make_scene_beside_a_checkout
+from proof.sequences import act_out
 from proof.story import Story
 from proof.sweep import KILLED, Struck, Verdict, rough_ending
+from proof.world import still_alive
 from scratch import HOLDFAST
 
-PATIENCE = 20.0
 MOST_RUNS = 4
 TITLE = re.compile(r"(?<=- \[ \] )(T\d+) .*")
 FAULTS = (
@@ -53,21 +52,23 @@ FAULTS = (
 DEATHS = (*(way for way in git_calls.DEATHS if way.startswith("kill")), "fail")
 
 
-def stories(chapters: int) -> SearchStrategy[Story]:
-    """Each chapter is a run, which mostly dies, and what the user does after it."""
+def stories(chapters: int, *, by_the_clock: bool = True) -> SearchStrategy[Story]:
+    """Each chapter is a run, which mostly dies, and what the user does after it. A kill by the clock meets
+    something else each time."""
     manner = st.sampled_from(("1/resume", "1/rollback", "3/resume", "3/rollback"))
     deeds = st.lists(_deeds(), min_size=1, max_size=3)
-    chapter = st.builds(lambda end, after: (end, *after), _runs(), deeds)
+    chapter = st.builds(lambda end, after: (end, *after), _runs(by_the_clock), deeds)
     many = st.lists(chapter, min_size=chapters, max_size=chapters)
     return st.builds(lambda first, rest: (first, *(step for steps in rest for step in steps)), manner, many)
 
 
-def _runs() -> SearchStrategy[str]:
+def _runs(by_the_clock: bool) -> SearchStrategy[str]:
+    clock = [st.integers(1, 1500).map("moment:{}".format)] if by_the_clock else []
     return st.one_of(
         _at("fault", FAULTS, 3),
         _at("git", DEATHS, 150),
         _at("calls", system_calls.VICTIMS, 1200),
-        st.integers(1, 1500).map("moment:{}".format),
+        *clock,
         st.just("run"),
     )
 
@@ -120,7 +121,7 @@ class TreeWorld:
         """A command, and what must hold however it ends."""
         before = checkout(self.repo), belongings(self.repo, self.scene.branch)
         struck = act(self.command)
-        self._quiet()
+        self.problems += still_alive(self.scene)
         self.told.append(f"exit {struck.code}\n{struck.said}")
         self.problems += rough_ending(struck.code, struck.said)
         if before != (checkout(self.repo), belongings(self.repo, self.scene.branch)):
@@ -128,14 +129,6 @@ class TreeWorld:
         if struck.code == 0:
             self.problems += self._untruths()
         return struck.code
-
-    def _quiet(self) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while alive := processes_marked_with(f"LEDGER={self.scene.ledger}\0"):
-            if time.monotonic() > deadline:
-                self.problems.append(f"I6: still alive: {alive}")
-                return
-            time.sleep(0.02)
 
     def _untruths(self) -> list[str]:
         seen = self.scene.seen
@@ -319,21 +312,7 @@ STEPS: dict[str, Callable[[TreeWorld, str], object]] = {
 
 
 def play(story: Story, root: Path) -> Verdict:
-    """The scene stays when something is wrong."""
-    world = TreeWorld(root, story[0])
-    for number, step in enumerate(story[1:], 1):
-        world.told.append(f"{number}. {step}")
-        name, _, argument = step.partition(":")
-        STEPS[name](world, argument)
-        if world.problems:
-            break
-    runs = 0 if world.problems else _come_to_an_end(world)
-    if not world.problems:
-        world.scene.discard()
-        return Verdict(len(story) - 1, " ".join(story), runs, ())
-    again = " ".join(f"'{word}'" if " " in word else word for word in story)
-    replay = f"PYTHONPATH=tests .venv/bin/python -m proof.replay_sequence {again}"
-    return Verdict(len(story) - 1, " ".join(story), runs, (*world.problems, *world.told, f"again: {replay}"))
+    return act_out(story, TreeWorld(root, story[0]), STEPS, _come_to_an_end)
 
 
 def _come_to_an_end(world: TreeWorld) -> int:

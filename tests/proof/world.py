@@ -204,20 +204,21 @@ class World:
             stderr=subprocess.PIPE,
         )
 
-    def quiet(self) -> None:
-        """I6: whoever is killed, soon nothing of the run is left."""
-        deadline = time.monotonic() + PATIENCE
-        while alive := processes_marked_with(f"LEDGER={self.scene.ledger}\0"):
-            if time.monotonic() > deadline:
-                self.problems.append(f"I6: still alive: {alive}")
-                return
-            time.sleep(0.02)
-
     def wait_for(self, path: Path, process: "subprocess.Popen[bytes]") -> bool:
         deadline = time.monotonic() + PATIENCE
         while not path.exists() and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)
         return path.exists()
+
+
+def still_alive(scene: Scene) -> list[str]:
+    """I6: whoever is killed, soon nothing of the run is left."""
+    deadline = time.monotonic() + PATIENCE
+    while alive := processes_marked_with(f"LEDGER={scene.ledger}\0"):
+        if time.monotonic() > deadline:
+            return [f"I6: still alive: {alive}"]
+        time.sleep(0.02)
+    return []
 
 
 def ended(process: "subprocess.Popen[bytes]") -> Result:

@@ -24,8 +24,10 @@ def take_in_edits(site: Site, checkout: Git) -> None:
     if not site.workspace.own or checkout.git_dir == site.git.git_dir:
         return
     theirs = _in_checkout(site, checkout)
-    tip = site.git.resolve(site.branch)
-    ours = plan_at_tip(site, tip) if tip else None
+    ours = _at_tip(site)
+    if theirs is not None and ours is not None and not agree(site.plan, theirs, ours):
+        recover(site)  # what a dead run had sealed lands first, or the edit would take its mark away
+        ours = _at_tip(site)
     if theirs is None or (ours is not None and site.plan.path in ours.ignored):
         return
     if ours is None:
@@ -34,6 +36,11 @@ def take_in_edits(site: Site, checkout: Git) -> None:
     elif not agree(site.plan, theirs, ours) and not _weigh(site, checkout, theirs, ours):
         return
     _note(site, site.seen_ref, theirs, "plan seen", fault="seen")
+
+
+def _at_tip(site: Site) -> Document | None:
+    tip = site.git.resolve(site.branch)
+    return plan_at_tip(site, tip) if tip else None
 
 
 def agree(place: PlanPlace, theirs: Document, ours: Document) -> bool:
