@@ -198,7 +198,10 @@ def test_a_run_branch_that_an_agent_moves_is_put_back(shop: Repo, cli: Cli) -> N
     nothing_left(shop)
 
 
-def test_a_stop_ends_every_agent_and_the_same_command_goes_on(shop: Repo, cli: Cli, tmp_path: Path) -> None:
+@pytest.mark.parametrize("branch", ["there", "taken away"])
+def test_a_stop_ends_every_agent_and_the_same_command_goes_on(
+    shop: Repo, cli: Cli, tmp_path: Path, branch: str
+) -> None:
     waiting = f"{WRITE}; test -e {tmp_path}/go || {{ touch {tmp_path}/at-$HOLDFAST_TASK_ID; sleep 60; }}"
     first = "test $HOLDFAST_TASK_ID != T1 || exit 0;"
     command = (
@@ -220,9 +223,12 @@ def test_a_stop_ends_every_agent_and_the_same_command_goes_on(shop: Repo, cli: C
         time.sleep(0.02)
     running = cli("status", "plan.md").out
     assert "tasks T2, T3" in running and "  ▶ T2" in running and "  ▶ T3" in running
+    if branch == "taken away":
+        shop.git("update-ref", "-d", "refs/heads/holdfast/plan")
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 130
-    assert "tasks T2, T3 were cut off and will be taken up again" in cli("status", "plan.md").out
+    if branch == "there":
+        assert "tasks T2, T3 were cut off and will be taken up again" in cli("status", "plan.md").out
     (tmp_path / "go").touch()
     again = cli(*command[len(HOLDFAST) :])
     assert again.code == 0, again.err
@@ -292,6 +298,22 @@ def test_a_lock_that_others_hold_meanwhile_is_not_taken_for_a_dead_ones(shop: Re
     assert result.code == 0, result.err
     assert "packed-refs.lock" not in result.out
     assert sorted(tasks(shop)) == ALL
+
+
+@pytest.mark.parametrize("lock", ["packed-refs.lock", "refs/holdfast/tip/x.lock"])
+@pytest.mark.parametrize("point", ["slot.branch.after@3", "slot.branch.drop.before@2", "tip.drop.before"])
+def test_locks_of_a_git_call_that_died_between_tasks_are_moved_away(
+    shop: Repo, cli: Cli, point: str, lock: str
+) -> None:
+    assert run(cli, HOLDFAST_FAULT=point).code == -9
+    left = shop.path / ".git" / lock
+    left.parent.mkdir(parents=True, exist_ok=True)
+    left.touch()
+    result = run(cli)
+    assert result.code == 0, result.err
+    assert "a lock file was left behind" in result.out
+    assert sorted(tasks(shop)) == ALL
+    nothing_left(shop)
 
 
 def test_files_torn_beside_a_finished_commit_are_kept_and_the_commit_lands(shop: Repo, cli: Cli) -> None:

@@ -66,10 +66,12 @@ def _note_tip(site: Site, tip: str) -> None:
 
 
 def _gather(site: Site) -> None:
-    attach(site)
-    if noted := site.git.resolve(tip_ref(site.run)):
+    """The note of the tip goes while HEAD is on no branch, which tells whose a lock is if git dies over it.
+    Where somebody took the branch away, the next run makes it again from that note."""
+    tip, noted = site.git.resolve(site.branch), site.git.resolve(tip_ref(site.run))
+    if tip and noted:
         site.git.delete_refs({tip_ref(site.run): noted}, fault="tip.drop")
-    tip = site.git.resolve(site.branch)
+    attach(site)
     document = plan_at_tip(site, tip) if tip else None
     for path in document.ignored if document else ():
         data = document.files.get(path) if document else None
