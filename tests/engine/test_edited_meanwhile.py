@@ -162,6 +162,19 @@ def test_words_edited_beside_a_tick_and_its_work_become_a_commit_of_their_own(ev
     assert evening.repo.git("show", "HEAD:plan.md") == "- [x] one\n- [x] two\n- [x] three"
 
 
+def test_words_edited_beside_a_tick_are_committed_before_the_agent_is_asked_to_commit_the_rest(
+    evening: Evening,
+) -> None:
+    evening.repo.write("plan.md", "- [x] one\n- [ ] zwei\n")
+    evening.repo.write("work/one", "by hand\n")
+    evening.done("--commits", "agent", agent=COMMITTING)
+    assert evening.commits() == [
+        ("[holdfast] Update plan: plan", {"plan.md"}),
+        ("agent: one", {"plan.md", "work/one"}),
+        ("agent: zwei", {"plan.md", "work/zwei"}),
+    ]
+
+
 def test_a_task_does_not_inherit_the_attempts_of_the_one_that_had_its_number(evening: Evening) -> None:
     failing = 'echo "$HOLDFAST_ATTEMPT" >> attempts; exit 1'
     evening.killed("agent.before@2", agent=failing)

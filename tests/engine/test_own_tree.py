@@ -275,6 +275,19 @@ def test_a_plan_edited_on_both_sides_is_left_to_the_user(shop: Repo, cli: Cli) -
     assert "Second thing here" in shop.git("show", "holdfast/plan:plan.md")
 
 
+@pytest.mark.parametrize("now", ["Second thing, again", "Second thing"], ids=["again", "back"])
+def test_an_edit_of_what_the_user_has_committed_is_taken_in(shop: Repo, cli: Cli, now: str) -> None:
+    """The branch goes on from the user's commit, and with it their first edit; the second one is on top."""
+    assert run(cli, HOLDFAST_FAULT="flight.durable").code == -9
+    assert cli("reset", "1.1", "--plan", "plan.md").code == 0
+    shop.write("plan.md", PLAN.replace("Second thing", "Second thing, edited"))
+    shop.commit("Edit the plan")
+    shop.write("plan.md", PLAN.replace("Second thing", now))
+    result = run(cli)
+    assert result.code == 0 and "not taken in" not in result.out, result.out
+    assert f"- [x] {now}" in shop.git("show", "holdfast/plan:plan.md").splitlines()
+
+
 def test_a_branch_with_nothing_done_starts_from_where_the_user_is_now(shop: Repo, cli: Cli) -> None:
     assert cli("run", "plan.md", "--worktree", "--setup-only").code == 0
     tip = shop.commit("Go on in the meantime")
@@ -436,14 +449,15 @@ def test_commits_made_in_the_runs_tree_on_no_branch_are_kept(shop: Repo, cli: Cl
     assert subjects(shop) == DONE
 
 
+@pytest.mark.parametrize("title", ["First thing, edited twice", "First thing"], ids=["again", "back"])
 @pytest.mark.parametrize("point", ["taken.after", "plan.taken.durable", "commit.after", "seen.before"])
 def test_an_edit_after_a_death_while_the_last_one_was_taken_in_is_taken_in_too(
-    shop: Repo, cli: Cli, point: str
+    shop: Repo, cli: Cli, point: str, title: str
 ) -> None:
     assert run(cli).code == 0
     shop.write("plan.md", PLAN.replace("First thing", "First thing, edited"))
     assert run(cli, HOLDFAST_FAULT=point).code == -9
-    edited = PLAN.replace("First thing", "First thing, edited twice")
+    edited = PLAN.replace("First thing", title)
     shop.write("plan.md", edited)
     result = run(cli)
     assert result.code == 0 and "not taken in" not in result.out, result.out

@@ -340,6 +340,26 @@ def test_what_somebody_left_in_a_tree_between_two_tasks_is_kept(shop: Repo, cli:
     nothing_left(shop)
 
 
+@pytest.mark.parametrize("point", ["tree.moving.durable@1", "slot.head.after@1", "slot.branch.drop.before@1"])
+def test_what_somebody_left_in_a_tree_that_was_on_its_way_is_kept(shop: Repo, cli: Cli, point: str) -> None:
+    assert run(cli, agent=WRITE, HOLDFAST_FAULT=point).code == -9
+    (own(shop, "plan.1") / "notes.txt").write_text("mine\n")
+    (own(shop, "plan.1") / "README.md").write_text("mine too\n")
+    assert run(cli).code == 0
+    (ref,) = shop.git("for-each-ref", "--format=%(refname)", "refs/holdfast/rescue").split()
+    assert shop.git("show", f"{ref}:work/notes.txt") == "mine"
+    assert shop.git("show", f"{ref}:work/README.md") == "mine too"
+    nothing_left(shop)
+
+
+def test_of_a_tree_that_was_on_its_way_nothing_is_kept_that_its_commits_hold(shop: Repo, cli: Cli) -> None:
+    assert run(cli, "--only", "T1", agent=WRITE).code == 0
+    assert run(cli, agent=WRITE, HOLDFAST_FAULT="onto.files@1").code == -9
+    assert run(cli, agent=WRITE).code == 0
+    assert shop.git("for-each-ref", "refs/holdfast/rescue") == ""
+    nothing_left(shop)
+
+
 @pytest.mark.parametrize("lost", [False, True], ids=["", "and our state is lost"])
 @pytest.mark.parametrize("where", ["--detach", "-b mine-$HOLDFAST_TASK_ID", "other"])
 def test_a_task_whose_agent_led_head_away_before_all_died(

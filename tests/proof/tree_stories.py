@@ -214,7 +214,8 @@ def _retitle(world: TreeWorld, number: str) -> None:
 def _add(world: TreeWorld, where: str) -> None:
     text = world.plan.read_text()
     number = 1 + max(int(n) for n in re.findall(r"\] T(\d+)", text))
-    line = f"- [ ] T{number}{' [P]' if where else ''} Another thing\n"
+    title = f"Another thing {world.fresh()}"  # by its title a task is known again
+    line = f"- [ ] T{number}{' [P]' if where else ''} {title}\n"
     head, first, rest = text.partition("- [")
     world.plan.write_text(f"{head}{line}{first}{rest}" if where else text + line)
 
@@ -331,10 +332,11 @@ def _come_to_an_end(world: TreeWorld) -> int:
 
 
 def _put_right(world: TreeWorld) -> None:
-    """What a refusal says: stash what is in a tree of the run's."""
-    for tree in world.trees.glob("plan*"):
+    """What a refusal says: stash what is in a tree of the run's. One that was being freed has no commit."""
+    for tree in (tree for tree in world.trees.glob("plan*") if (tree / ".git").exists()):
         where = world.repo._replace(path=tree)
-        if (tree / ".git").exists() and where.git("status", "--porcelain"):
+        head, *changed = where.git("status", "--porcelain", "--branch").splitlines()
+        if changed and not head.startswith("## No commits yet"):
             where.git("stash", "--include-untracked", "--quiet")
 
 

@@ -25,7 +25,7 @@ def take_in_edits(site: Site, checkout: Git) -> None:
         return
     theirs = _in_checkout(site, checkout)
     ours = _at_tip(site)
-    if theirs is not None and ours is not None and not agree(site.plan, theirs, ours):
+    if theirs is not None and ours is not None and (_half_taken(site) or not agree(site.plan, theirs, ours)):
         recover(site)  # what a dead run had sealed lands first, or the edit would take its mark away
         ours = _at_tip(site)
     if theirs is None or (ours is not None and site.plan.path in ours.ignored):
@@ -35,7 +35,8 @@ def take_in_edits(site: Site, checkout: Git) -> None:
         _take(site, theirs)
     elif not agree(site.plan, theirs, ours) and not _weigh(site, checkout, theirs, ours):
         return
-    _note(site, site.seen_ref, theirs, "plan seen", fault="seen")
+    taken = site.taken_ref if site.git.resolve(site.taken_ref) else ""
+    _note(site, site.seen_ref, theirs, "plan seen", fault="seen", along=taken)
 
 
 def _at_tip(site: Site) -> Document | None:
@@ -58,10 +59,10 @@ def _in_checkout(site: Site, checkout: Git) -> Document | None:
 
 def _weigh(site: Site, checkout: Git, theirs: Document, ours: Document) -> bool:
     """Whether what they say is settled: taken over, or nothing that they changed."""
-    place, seen = site.plan, _seen(site, checkout)
+    place, seen = site.plan, ours.data if _is_theirs(site, checkout, ours) else _seen(site, checkout)
     if seen is not None and _words(place, theirs.data) == _words(place, seen):
         return True
-    if seen is not None and _words(place, ours.data) not in (_words(place, seen), _taken(site)):
+    if seen is not None and _words(place, ours.data) != _words(place, seen):
         _report(site, "both it and the one on the run branch have changed since they were the same")
         return False
     if place.dialect.keeps(place.path) and not _marks_are_elsewhere(place):
@@ -140,14 +141,23 @@ def _seen(site: Site, checkout: Git) -> bytes | None:
     return site.git.blob(f"{common}:{site.plan.path}") if common else data
 
 
-def _taken(site: Site) -> object:
-    """The words that we last set out to take in: a run that died then did so, and did not get to remember."""
-    data = site.git.blob(site.taken_ref)
-    return None if data is None else _words(site.plan, data)
+def _is_theirs(site: Site, checkout: Git, ours: Document) -> bool:
+    """Does the run branch say what they had us take in last, or what they have committed themselves?
+
+    Of that their plan is an edit, though a run that died may not have got to remember it.
+    """
+    words = _words(site.plan, ours.data)
+    known = (site.git.blob(site.taken_ref), checkout.blob(f"HEAD:{site.plan.path}"))
+    return any(data is not None and _words(site.plan, data) == words for data in known)
 
 
-def _note(site: Site, ref: str, theirs: Document, why: str, *, fault: str) -> None:
+def _half_taken(site: Site) -> bool:
+    taken = site.git.resolve(site.taken_ref)
+    return taken is not None and taken != site.git.resolve(site.seen_ref)
+
+
+def _note(site: Site, ref: str, theirs: Document, why: str, *, fault: str, along: str = "") -> None:
     blob = site.git.write_blob(theirs.data)
     known = site.git.resolve(ref) or ABSENT
-    if known != blob:
-        site.git.move_ref(ref, blob, known, why, fault=fault)
+    if known != blob or (along and site.git.resolve(along) != blob):
+        site.git.move_ref(ref, blob, known, why, fault=fault, along=along)

@@ -68,7 +68,7 @@ def _remember(site: Site, task: Task, commit: str) -> None:
 
 def _move(site: Site, commit: str, tip: str, tree: str) -> None:
     """The branch at the tip, and in the tree what the task makes of it."""
-    with moving(site):
+    with moving(site, tree):
         site.git.move_ref(site.branch, tip, commit, "carried onto another tip", fault="onto")
         site.git.run("read-tree", "--reset", "-u", tree)
         faults.point("onto.files")

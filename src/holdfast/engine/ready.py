@@ -7,24 +7,27 @@ import json
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
 
 from holdfast.engine.flight import Flight, read_flight
 from holdfast.engine.guard import clear_tree_locks, put_files_back
 from holdfast.engine.leftover import end_leftovers
+from holdfast.engine.raw_bytes import blob_ids
 from holdfast.engine.rescue import pin, restore_start, snapshot
 from holdfast.engine.site import Site, stopped
 from holdfast.engine.source import kept_files
 from holdfast.errors import ConfigError, Refused, TaskFailure
 from holdfast.model.events import Noticed, Recovered, Rescued
 from holdfast.system import faults, files
-from holdfast.system.git import Git
+from holdfast.system.git import Dirt, Git
 from holdfast.system.leftovers import TOKEN_VARIABLE
 from holdfast.system.process import Limits, Program, supervise
 
-MADE, MOVING = b"", b"moving\n"
-"""What the mark of a tree says."""
+MADE, MOVING = b"", b"moving"
+"""What the mark of a tree says; of one that is moving also between what: commits, or a tree."""
 UNFINISHED = "found in a working tree without a record of how it was made"
+BESIDE = "found in a working tree that was on its way to another commit"
 WORDS_KEPT = 4000
 """Of what a failing set-up command says."""
 
@@ -79,13 +82,33 @@ def settle(site: Site) -> None:
     if mark == MADE:
         return
     _require_head(site)
-    if _nothing_begun(site) and not site.git.dirt().clean:
-        if mark != MOVING:
-            ref = snapshot(site.workspace, site.run, "unfinished-tree", UNFINISHED)
-            site.record(Rescued(ref, UNFINISHED))
-            site.record(Recovered(f"changes {UNFINISHED}", "kept under rescue, tree put back", rescue=ref))
+    dirt = site.git.dirt()
+    if _nothing_begun(site) and not dirt.clean:
+        word, *between = mark.split() if mark else [b""]
+        if word != MOVING or not _all_in(site.git, dirt, between):
+            reason = BESIDE if word == MOVING else UNFINISHED
+            ref = snapshot(site.workspace, site.run, "unfinished-tree", reason)
+            site.record(Rescued(ref, reason))
+            site.record(Recovered(f"changes {reason}", "kept under rescue, tree put back", rescue=ref))
         restore_start(site.workspace, "HEAD")
     files.write_durably(site.workspace.made_mark, MADE, fault="tree.made")
+
+
+def _all_in(git: Git, dirt: Dirt, commits: list[bytes]) -> bool:
+    """Is every changed file as one of the commits has it? Else git died over it, or somebody put it there."""
+    there = [path for path in dirt.paths if os.path.lexists(os.path.join(git.root, path))]
+    if not all(stat.S_ISREG(os.lstat(os.path.join(git.root, path)).st_mode) for path in there):
+        return False
+    known = {row for commit in commits for row in _rows(git, commit.decode("ascii"))}
+    return known.issuperset(zip(blob_ids(git, there), there, strict=True))
+
+
+def _rows(git: Git, commit: str) -> Iterator[tuple[str, str]]:
+    """(blob, path) of all it holds; of one that a power cut took, nothing."""
+    _, listing = git.answer("ls-tree", "-r", "-z", "--full-tree", commit, expect=(0, 128))
+    for row in listing.split(b"\0")[:-1]:
+        head, _, path = row.partition(b"\t")
+        yield head.split()[2].decode("ascii"), os.fsdecode(path)
 
 
 def _require_head(site: Site) -> None:
@@ -95,9 +118,11 @@ def _require_head(site: Site) -> None:
 
 
 @contextlib.contextmanager
-def moving(site: Site) -> Iterator[None]:
+def moving(site: Site, onto: str) -> Iterator[None]:
     """Inside, a tree that holds nobody's work is on its way from one commit to another."""
-    files.write_durably(site.workspace.made_mark, MOVING, fault="tree.moving")
+    between = (site.git.resolve("HEAD"), onto)
+    mark = b" ".join((MOVING, *(commit.encode("ascii") for commit in between if commit)))
+    files.write_durably(site.workspace.made_mark, mark + b"\n", fault="tree.moving")
     yield
     files.write_durably(site.workspace.made_mark, MADE, fault="tree.made")
 
@@ -120,7 +145,7 @@ def attach(site: Site) -> None:
     tip = site.git.resolve(site.branch)
     if tip is None or site.git.current_branch() == site.branch:
         return
-    with moving(site):
+    with moving(site, tip):
         site.git.run("symbolic-ref", "-m", "holdfast: back to the run branch", "HEAD", site.branch)
         faults.point("tree.attached")
         restore_start(site.workspace, tip)
@@ -167,7 +192,7 @@ def _catch_up(site: Site, checkout: Git) -> None:
         return
     if not _nothing_begun(site) or not site.git.dirt().clean:
         return
-    with moving(site):
+    with moving(site, head):
         site.git.move_ref(site.branch, head, tip, "on to where the checkout is", fault="tree.forward")
         restore_start(site.workspace, head)
     site.record(Noticed(f"the branch goes on from {head[:12]}, where your checkout is"))

@@ -149,7 +149,7 @@ def _decide_without_record(seen: Observation) -> Action:
         return Action.REFUSE_OPERATION
     if seen.allow_dirty or seen.dirt is Dirt.NONE:
         return Action.BEGIN
-    if seen.plan_edited and seen.dirt is Dirt.MARKED and not seen.agent_commits:
+    if seen.plan_edited and seen.dirt is Dirt.MARKED:
         return Action.TAKE_EDIT
     return {
         Dirt.PLAN: Action.COMMIT_PLAN,

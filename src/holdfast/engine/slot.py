@@ -96,7 +96,7 @@ def assign(site: Site, run: Site, tip: str) -> None:
     if old and old != tip and not site.git.is_ancestor(old, tip):
         ref = rescue.pin(site.git, site.run, "task-branch", old, f"{site.branch} before its task began again")
         site.record(Rescued(ref, f"{site.branch.removeprefix(HEADS)} before its task began again"))
-    with moving(site):
+    with moving(site, tip):
         if old != tip:
             site.git.move_ref(site.branch, tip, old or ABSENT, "the task begins here", fault="slot.branch")
         _check_out(site)
@@ -182,7 +182,7 @@ def _begun(site: Site) -> bool:
 
 def _put_back(site: Site, commit: str) -> None:
     """It was being carried onto another tip, from which nothing has to be kept: that is done again."""
-    with moving(site):
+    with moving(site, commit):
         clear_flight(site.workspace.tree_state)
         now = site.git.resolve(site.branch) or ABSENT
         if now != commit:
@@ -220,7 +220,7 @@ def free(site: Site) -> None:
             site.record(Rescued(ref, reason))
     drop_done(site)
     drop_helpers(site)
-    with moving(site):
+    with moving(site, tip):
         site.git.delete_refs({site.branch: tip}, fault="slot.branch.drop")
         detach_at(site, tip)
 
