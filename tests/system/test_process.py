@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -184,6 +185,20 @@ def test_kill_9_of_the_supervisor_leaves_no_orphan_either(tmp_path: Path) -> Non
     ended, _, _ = run(script, tmp_path)
     assert ended.exit_code is None
     assert gone(tmp_path / "pid")
+
+
+def test_kill_9_of_several_supervisors_at_once_leaves_no_orphan_either(tmp_path: Path) -> None:
+    """Each of them buries what it finds: nothing twice, and nothing that another still waits for."""
+    become_subreaper()
+    script = f"{ESCAPES['cleared environment']}; touch ../ready-$$; "
+    script += "while test $(ls .. | grep -c ready) -lt 6; do sleep 0.01; done; kill -9 $PPID; sleep 100"
+    places = [tmp_path / str(number) for number in range(6)]
+    for place in places:
+        place.mkdir()
+    with ThreadPoolExecutor(len(places)) as threads:
+        results = list(threads.map(lambda place: run(script, place), places))
+    assert [ended.exit_code for ended, _, _ in results] == [None] * len(places)
+    assert all(gone(place / "pid") for place in places)
 
 
 def wait_for(condition: "object") -> None:

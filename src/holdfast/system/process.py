@@ -23,7 +23,7 @@ SUSPENDED = b"stopped\n"
 """What the supervisor says when its program, which has our terminal, was suspended."""
 
 
-_STARTING = allocate_lock()
+_STARTING, _BURYING = allocate_lock(), allocate_lock()
 _own: set[int] = set()
 """Children that somebody here started and waits for, in whichever thread."""
 
@@ -458,19 +458,26 @@ def _enlarge_pipe(fd: int) -> None:
 
 
 def _kill_orphans() -> None:
-    """Whatever became our child because its own parent died, with all below it, until none is left."""
+    """Whatever became our child because its own parent died, with all below it, until none is left.
+
+    One thread at a time: of two that find the same orphan the second would wait for, or kill, somebody else.
+    """
     from holdfast.system import supervisor
 
     deadline = time.monotonic() + supervisor.PROOF_DEADLINE
-    while time.monotonic() < deadline:
-        with _STARTING:
-            orphans = [p for p, parent, _ in supervisor.process_table() if parent == os.getpid()]
-            orphans = [pid for pid in orphans if pid not in _own]
-        if not orphans:
-            return
-        for pid in orphans:
-            supervisor.kill_below(pid)
-            os.waitpid(pid, 0)
+    with _BURYING:
+        while (orphans := _orphans()) and time.monotonic() < deadline:
+            for pid in orphans:
+                supervisor.kill_below(pid)
+                os.waitpid(pid, 0)
+
+
+def _orphans() -> list[int]:
+    from holdfast.system import supervisor
+
+    with _STARTING:
+        children = [pid for pid, parent, _ in supervisor.process_table() if parent == os.getpid()]
+        return [pid for pid in children if pid not in _own]
 
 
 def become_subreaper() -> None:
