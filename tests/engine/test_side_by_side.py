@@ -352,6 +352,32 @@ def test_what_somebody_left_in_a_tree_that_was_on_its_way_is_kept(shop: Repo, cl
     nothing_left(shop)
 
 
+@pytest.mark.parametrize("point", ["done.after@1", "onto.files@1", "gate.before@4"])
+def test_what_somebody_left_beside_a_commit_that_was_being_carried_is_kept(
+    shop: Repo, cli: Cli, point: str
+) -> None:
+    assert run(cli, "--verify", "true", HOLDFAST_FAULT=point).code == -9
+    notes = [tree / "notes.txt" for tree in own(shop).parent.glob("plan.*")]
+    for note in notes:
+        note.write_text(f"mine in {note.parent.name}\n")
+    assert run(cli).code == 0
+    refs = shop.git("for-each-ref", "--format=%(refname)", "refs/holdfast/rescue").split()
+    kept = [ref for ref in refs if "work/notes.txt" in shop.git("ls-tree", "-r", "--name-only", ref).split()]
+    found = [shop.git("show", f"{ref}:work/notes.txt") for ref in kept]
+    found += [note.read_text().strip() for note in notes if note.exists()]
+    assert sorted(found) == sorted(f"mine in {note.parent.name}" for note in notes)
+
+
+def test_the_branch_of_a_task_that_got_another_title_before_a_tree_was_on_it_goes(
+    shop: Repo, cli: Cli
+) -> None:
+    assert run(cli, HOLDFAST_FAULT="slot.branch.after@1").code == -9
+    shop.write("plan.md", DIAMOND.replace("Begin", "Begin anew"))
+    assert run(cli).code == 0
+    assert sorted(tasks(shop)) == ALL
+    nothing_left(shop)
+
+
 def test_of_a_tree_that_was_on_its_way_nothing_is_kept_that_its_commits_hold(shop: Repo, cli: Cli) -> None:
     assert run(cli, "--only", "T1", agent=WRITE).code == 0
     assert run(cli, agent=WRITE, HOLDFAST_FAULT="onto.files@1").code == -9

@@ -212,10 +212,9 @@ def _retitle(world: TreeWorld, number: str) -> None:
 
 
 def _add(world: TreeWorld, where: str) -> None:
-    text = world.plan.read_text()
-    number = 1 + max(int(n) for n in re.findall(r"\] T(\d+)", text))
-    title = f"Another thing {world.fresh()}"  # by its title a task is known again
-    line = f"- [ ] T{number}{' [P]' if where else ''} {title}\n"
+    """By id and title a task is known again: neither has been there before."""
+    text, number = world.plan.read_text(), world.fresh()
+    line = f"- [ ] T{100 + number}{' [P]' if where else ''} Another thing {number}\n"
     head, first, rest = text.partition("- [")
     world.plan.write_text(f"{head}{line}{first}{rest}" if where else text + line)
 

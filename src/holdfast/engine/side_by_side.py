@@ -20,7 +20,16 @@ from holdfast.engine.other_refs import other_refs
 from holdfast.engine.ready import attach, detach, set_up
 from holdfast.engine.schedule import blocked_by, passed_over, startable
 from holdfast.engine.site import Crew, Site, Watch, tip_ref
-from holdfast.engine.slot import Found, assign, free, slot_site, slots_found, take_stock, task_branch
+from holdfast.engine.slot import (
+    Found,
+    assign,
+    drop_strays,
+    free,
+    slot_site,
+    slots_found,
+    take_stock,
+    task_branch,
+)
 from holdfast.engine.source import in_tree
 from holdfast.errors import GivenUp, HoldfastError, Refused, TaskFailure
 from holdfast.model import events
@@ -126,6 +135,7 @@ class _Team:
                 found.append((number, work.task, work))
                 if number in self._idle:
                     self._idle.remove(number)
+        drop_strays(self._site, [*branches, *(work.branch for _, _, work in found)])
         return found
 
     def _next(

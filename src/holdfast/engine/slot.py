@@ -181,7 +181,11 @@ def _begun(site: Site) -> bool:
 
 
 def _put_back(site: Site, commit: str) -> None:
-    """It was being carried onto another tip, from which nothing has to be kept: that is done again."""
+    """It was being carried onto another tip: that is done again. Git had put the outcome into the index; what
+    differs from that somebody left there."""
+    dirt = site.git.dirt()
+    if dirt.unstaged or dirt.untracked:
+        _keep_work(site)
     with moving(site, commit):
         clear_flight(site.workspace.tree_state)
         now = site.git.resolve(site.branch) or ABSENT
@@ -211,18 +215,32 @@ def free(site: Site) -> None:
     """The task has landed, was given up, or is gone from the plan. Doing it twice changes nothing."""
     tip = site.git.resolve(site.branch) if site.branch else None
     if tip is None:
+        for sealed in site.git.refs(site.candidate_prefix).values():
+            _keep_commit(site, sealed)
+        drop_helpers(site)
         return
     _tidy(site, tip)
     for commit in dict.fromkeys((site.git.resolve(done_ref(site)), tip)):
-        if commit and not site.git.is_ancestor(commit, site.lands_on):
-            reason = "the commit of a task that did not land"
-            ref = rescue.pin(site.git, site.run, "task-branch", commit, reason)
-            site.record(Rescued(ref, reason))
+        _keep_commit(site, commit)
     drop_done(site)
     drop_helpers(site)
     with moving(site, tip):
         site.git.delete_refs({site.branch: tip}, fault="slot.branch.drop")
         detach_at(site, tip)
+
+
+def drop_strays(site: Site, known: list[str]) -> None:
+    """Branches of tasks that got another title, or were removed, before a tree was on them."""
+    for branch, commit in site.git.refs(f"{HEADS}{TASK_BRANCHES}{site.run}/").items():
+        if branch not in known:
+            _keep_commit(site, commit)
+            site.git.delete_refs({branch: commit}, fault="slot.branch.drop")
+
+
+def _keep_commit(site: Site, commit: str | None) -> None:
+    if commit and not site.git.is_ancestor(commit, site.lands_on):
+        reason = "the commit of a task that did not land"
+        site.record(Rescued(rescue.pin(site.git, site.run, "task-branch", commit, reason), reason))
 
 
 def let_go_of_slots(site: Site, plan: Plan | None, task: Task) -> None:
