@@ -276,6 +276,15 @@ def test_locks_of_a_git_call_that_was_killed_are_moved_away(night: Night, point:
     assert night.problems() == []
 
 
+def test_a_git_call_that_died_over_a_ref_of_ours_is_known_by_the_lock_on_it(night: Night) -> None:
+    """As `rescue drop` leaves it, with nothing in flight."""
+    for lock in (".git/packed-refs.lock", ".git/refs/holdfast/rescue/x.lock"):
+        night.repo.write(lock, "")
+    result = night.run()
+    assert result.code == 0, result.out + result.err
+    assert result.out.count("a lock file was left behind") == 2
+
+
 def test_a_lock_of_the_users_own_git_is_not_touched(night: Night) -> None:
     lock = night.repo.path / ".git/index.lock"
     lock.touch()

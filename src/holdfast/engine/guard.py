@@ -96,6 +96,7 @@ def clear_locks(site: Site, *, ours_alone: bool = False) -> list[str]:
     `ours_alone` leaves those that a git call of the user's could have made.
     """
     ours = [*_own_ref_locks(site), *_own_index_locks(site)]
+    ours += _packed_lock(site, begun=False) if ours_alone else []
     paths = ours if ours_alone else [*ours, *_shared_locks(site), _maintenance_lock(site)]
     return _moved_aside(site, paths)
 
@@ -105,9 +106,7 @@ def clear_tree_locks(site: Site, branches: Iterable[str], *, begun: bool) -> lis
     on these branches; where something of ours had `begun`, on git's packed refs too."""
     own = [os.path.join(site.git.git_dir, name) for name in ("index.lock", "HEAD.lock")]
     refs = [os.path.join(site.git.common_dir, f"{branch}.lock") for branch in branches if branch]
-    shared = begun and not site.slot
-    packed = [os.path.join(site.git.common_dir, "packed-refs.lock")] if shared else []
-    paths = [*own, *refs, *packed, *_own_ref_locks(site)]
+    paths = [*own, *refs, *_packed_lock(site, begun=begun), *_own_ref_locks(site)]
     return _moved_aside(site, [path for path in paths if not _is_index_on_its_way(site, path)])
 
 
@@ -158,6 +157,12 @@ def _own_ref_locks(site: Site) -> list[str]:
         os.path.join(site.git.common_dir, ref) for ref in (f"{site.base_ref}.", site.candidate_prefix)
     )
     return [path for path in locks if path.startswith(own)]
+
+
+def _packed_lock(site: Site, *, begun: bool) -> list[str]:
+    """Git holds it while it deletes a ref, whose own lock then is there as well."""
+    lock = os.path.join(site.git.common_dir, "packed-refs.lock")
+    return [lock] if not site.slot and (begun or _own_ref_locks(site)) else []
 
 
 def _own_index_locks(site: Site) -> list[str]:

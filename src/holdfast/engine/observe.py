@@ -10,7 +10,7 @@ from holdfast.engine.pin import pinned_flight
 from holdfast.engine.recover import Candidate, Dirt, Observation, Record, Tip
 from holdfast.engine.site import Site
 from holdfast.engine.source import kept_files, plan_at, plan_in_tree
-from holdfast.errors import PlanError
+from holdfast.errors import GitError, PlanError
 from holdfast.model.identity import by_title, match_tasks
 from holdfast.model.plan import Document, Plan, Status, Task
 from holdfast.model.policy import Commits
@@ -85,6 +85,17 @@ def _plan_at_tip(site: Site, tip: str, flight: Flight | None) -> Document | None
 def plan_at_tip(site: Site, commit: str, flight: Flight | None = None) -> Document | None:
     begun = flight.ignored if flight and flight.run == site.run else {}
     return plan_at(site.git, site.plan, commit, begun, site.attempts)
+
+
+def plan_that_is_there(site: Site, commit: str) -> Document:
+    """Of a commit of ours, which holds one: where it cannot be read, it is git that failed."""
+    document = plan_at_tip(site, commit)
+    if document is None:
+        raise GitError(
+            f"git cannot read {site.plan.path} at {commit[:12]}",
+            fix="mend what `git fsck` complains of, then run the same command again: it goes on from here",
+        )
+    return document
 
 
 def same_task(site: Site, plan: Plan, flight: Flight) -> Task | None:

@@ -15,7 +15,7 @@ from holdfast.engine.complete import Done, complete, first_try
 from holdfast.engine.give_up import give_up, with_failure
 from holdfast.engine.guard import clear_tree_locks, protected_files
 from holdfast.engine.landing import MOST_CONFLICTS, Back, carry_onto
-from holdfast.engine.observe import moved_by_agents, plan_at_tip
+from holdfast.engine.observe import moved_by_agents, plan_at_tip, plan_that_is_there
 from holdfast.engine.other_refs import other_refs
 from holdfast.engine.ready import attach, detach, set_up
 from holdfast.engine.schedule import blocked_by, passed_over, startable
@@ -244,9 +244,8 @@ class _Team:
 
     def _completed(self, site: Site, task: Task, found: Found | None) -> Done:
         standing = found.standing if found else None
-        tip = standing.tip if standing else site.git.resolve(site.branch)
-        plan = standing.plan if standing else plan_at_tip(site, tip or "")
-        assert tip is not None and plan is not None
+        tip = standing.tip if standing else site.git.resolve(site.branch) or ""
+        plan = standing.plan if standing else plan_that_is_there(site, tip)
         this = first_try(site, self._history, plan, task, standing)
         return complete(site, this, tip, self._history.of(task).waiting)
 
@@ -299,8 +298,7 @@ class _Team:
                 f"{site.branch} was moved to {now[:12]}, which does not contain {self.tip[:12]}",
                 fix=f"put it back (git update-ref {site.branch} {self.tip[:12]}), or discard the build",
             )
-        document = plan_at_tip(site, now)
-        assert document is not None
+        document = plan_that_is_there(site, now)
         self.tip, self._plan = now, document
 
     def _is_settled(self, task: Task) -> bool:

@@ -14,7 +14,7 @@ from holdfast.engine.flight import Flight, clear_flight, read_flight
 from holdfast.engine.guard import clear_tree_locks
 from holdfast.engine.land import drop_helpers
 from holdfast.engine.leftover import end_leftovers
-from holdfast.engine.observe import landed_task, plan_at_tip
+from holdfast.engine.observe import landed_task, plan_at_tip, plan_that_is_there
 from holdfast.engine.ready import detach_at, keep_detached, moving, settle
 from holdfast.engine.repair import Standing, recover
 from holdfast.engine.site import HEADS, TASK_BRANCHES, Site
@@ -153,8 +153,7 @@ def _finished(site: Site, task: Task) -> Found | None:
         return None
     drop_done(site)
     commit = site.git.resolve(site.branch) or ""
-    document = plan_at_tip(site, commit)
-    assert document is not None
+    document = plan_that_is_there(site, commit)
     site.record(Recovered("its commit, made before the run died", "only has to land", task.id))
     return Found(site.branch, task, Done(commit, document, landed_task(site.git, commit)[2] or 1), None)
 
