@@ -262,7 +262,10 @@ def test_several_tasks_marked_at_once_are_refused_because_their_work_is_mixed(ni
     assert "cannot be told apart" in result.err
 
 
-LOCKS = ["refs/heads/main.lock", "HEAD.lock", "packed-refs.lock", "index.lock", "objects/maintenance.lock"]
+LOCKS = [
+    *("refs/heads/main.lock", "HEAD.lock", "packed-refs.lock"),
+    *("index.lock", "index.stash.4711.lock", "objects/maintenance.lock"),
+]
 
 
 @pytest.mark.parametrize("lock", LOCKS)

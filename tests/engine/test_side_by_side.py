@@ -300,7 +300,9 @@ def test_a_lock_that_others_hold_meanwhile_is_not_taken_for_a_dead_ones(shop: Re
     assert sorted(tasks(shop)) == ALL
 
 
-@pytest.mark.parametrize("lock", ["packed-refs.lock", "refs/holdfast/tip/x.lock"])
+@pytest.mark.parametrize(
+    "lock", ["packed-refs.lock", "refs/holdfast/tip/x.lock", "worktrees/plan.1/index.stash.4711.lock"]
+)
 @pytest.mark.parametrize("point", ["slot.branch.after@3", "slot.branch.drop.before@2", "tip.drop.before"])
 def test_locks_of_a_git_call_that_died_between_tasks_are_moved_away(
     shop: Repo, cli: Cli, point: str, lock: str

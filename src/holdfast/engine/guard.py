@@ -97,7 +97,9 @@ def clear_locks(site: Site, *, ours_alone: bool = False) -> list[str]:
     """
     ours = [*_own_ref_locks(site), *_own_index_locks(site)]
     ours += _packed_lock(site, begun=False) if ours_alone else []
-    paths = ours if ours_alone else [*ours, *_shared_locks(site), _maintenance_lock(site)]
+    paths = (
+        ours if ours_alone else [*ours, *_shared_locks(site), *_stash_locks(site), _maintenance_lock(site)]
+    )
     return _moved_aside(site, paths)
 
 
@@ -106,7 +108,7 @@ def clear_tree_locks(site: Site, branches: Iterable[str], *, begun: bool) -> lis
     on these branches; where something of ours had `begun`, on git's packed refs too."""
     own = [os.path.join(site.git.git_dir, name) for name in ("index.lock", "HEAD.lock")]
     refs = [os.path.join(site.git.common_dir, f"{branch}.lock") for branch in branches if branch]
-    paths = [*own, *refs, *_packed_lock(site, begun=begun), *_own_ref_locks(site)]
+    paths = [*own, *_stash_locks(site), *refs, *_packed_lock(site, begun=begun), *_own_ref_locks(site)]
     return _moved_aside(site, [path for path in paths if not _is_index_on_its_way(site, path)])
 
 
@@ -180,6 +182,13 @@ def _shared_locks(site: Site) -> list[str]:
     of_all = (*shared, f"{site.branch}.lock")
     paths = of_tree + [os.path.join(site.git.common_dir, name) for name in of_all]
     return [path for path in paths if not _is_index_on_its_way(site, path)]
+
+
+def _stash_locks(site: Site) -> list[str]:
+    """`git stash` has an index of its own, named after its process: nobody else's way is barred by it."""
+    names = (name for name in os.listdir(site.git.git_dir) if name != "index.lock")
+    found = (name for name in names if name.startswith("index.") and name.endswith(".lock"))
+    return [os.path.join(site.git.git_dir, name) for name in found]
 
 
 def _maintenance_lock(site: Site) -> str:
