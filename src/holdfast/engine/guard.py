@@ -96,11 +96,9 @@ def clear_locks(site: Site, *, ours_alone: bool = False) -> list[str]:
     `ours_alone` leaves those that a git call of the user's could have made.
     """
     ours = [*_own_ref_locks(site), *_own_index_locks(site)]
-    ours += _packed_lock(site, begun=False) if ours_alone else []
-    paths = (
-        ours if ours_alone else [*ours, *_shared_locks(site), *_stash_locks(site), _maintenance_lock(site)]
-    )
-    return _moved_aside(site, paths)
+    if ours_alone:
+        return _moved_aside(site, [*ours, *_packed_lock(site, begun=False)])
+    return _moved_aside(site, [*ours, *_shared_locks(site), *_stash_locks(site), _maintenance_lock(site)])
 
 
 def clear_tree_locks(site: Site, branches: Iterable[str], *, begun: bool) -> list[str]:

@@ -87,12 +87,12 @@ def plan_at_tip(site: Site, commit: str, flight: Flight | None = None) -> Docume
     return plan_at(site.git, site.plan, commit, begun, site.attempts)
 
 
-def plan_that_is_there(site: Site, commit: str) -> Document:
-    """Of a commit of ours, which holds one: where it cannot be read, it is git that failed."""
-    document = plan_at_tip(site, commit)
+def plan_that_is_there(site: Site, commit: str | None) -> Document:
+    """At the tip of a branch of ours, which holds one: else somebody took the branch away, or git failed."""
+    document = plan_at_tip(site, commit) if commit else None
     if document is None:
         raise GitError(
-            f"git cannot read {site.plan.path} at {commit[:12]}",
+            f"git cannot read {site.plan.path} at {commit[:12] if commit else site.branch}",
             fix="mend what `git fsck` complains of, then run the same command again: it goes on from here",
         )
     return document

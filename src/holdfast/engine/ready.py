@@ -84,8 +84,8 @@ def settle(site: Site) -> None:
     _require_head(site)
     dirt = site.git.dirt()
     if _nothing_begun(site) and not dirt.clean:
-        word, *between = mark.split() if mark else [b""]
-        if word != MOVING or not _all_in(site.git, dirt, between):
+        word, _, between = (mark or b"").partition(b" ")
+        if word != MOVING or not _all_in(site.git, dirt, os.fsdecode(between).split()):
             reason = BESIDE if word == MOVING else UNFINISHED
             ref = snapshot(site.workspace, site.run, "unfinished-tree", reason)
             site.record(Rescued(ref, reason))
@@ -94,12 +94,12 @@ def settle(site: Site) -> None:
     files.write_durably(site.workspace.made_mark, MADE, fault="tree.made")
 
 
-def _all_in(git: Git, dirt: Dirt, commits: list[bytes]) -> bool:
+def _all_in(git: Git, dirt: Dirt, commits: list[str]) -> bool:
     """Is every changed file as one of the commits has it? Else git died over it, or somebody put it there."""
     there = [path for path in dirt.paths if os.path.lexists(os.path.join(git.root, path))]
     if not all(stat.S_ISREG(os.lstat(os.path.join(git.root, path)).st_mode) for path in there):
         return False
-    known = {row for commit in commits for row in _rows(git, commit.decode("ascii"))}
+    known = {row for commit in commits for row in _rows(git, commit)}
     return known.issuperset(zip(blob_ids(git, there), there, strict=True))
 
 

@@ -244,8 +244,9 @@ class _Team:
 
     def _completed(self, site: Site, task: Task, found: Found | None) -> Done:
         standing = found.standing if found else None
-        tip = standing.tip if standing else site.git.resolve(site.branch) or ""
+        tip = standing.tip if standing else site.git.resolve(site.branch)
         plan = standing.plan if standing else plan_that_is_there(site, tip)
+        assert tip is not None
         this = first_try(site, self._history, plan, task, standing)
         return complete(site, this, tip, self._history.of(task).waiting)
 

@@ -152,8 +152,9 @@ def _finished(site: Site, task: Task) -> Found | None:
     if not _marked(site, task):
         return None
     drop_done(site)
-    commit = site.git.resolve(site.branch) or ""
+    commit = site.git.resolve(site.branch)
     document = plan_that_is_there(site, commit)
+    assert commit is not None
     site.record(Recovered("its commit, made before the run died", "only has to land", task.id))
     return Found(site.branch, task, Done(commit, document, landed_task(site.git, commit)[2] or 1), None)
 
