@@ -73,7 +73,7 @@ def night(repo: Repo, cli: Cli, tmp_path: Path) -> Night:
 
 
 def test_after_a_limit_the_same_attempt_goes_on_in_the_same_conversation(night: Night) -> None:
-    first = f"echo half > half.txt; {limited_for(1)}"
+    first = f"echo half > half.txt; {limited_for(0)}"
     result = night.run("claude", until_second(first), "--max-attempts", "1")
     assert result.code == 0, result.out + result.err
     assert night.outcomes() == ["limited", "finished"]
@@ -188,7 +188,7 @@ def test_the_repository_is_the_users_while_a_run_waits(night: Night) -> None:
 
 def test_how_long_a_limit_is_waited_for() -> None:
     policy = Policy()
-    assert limit_pause(policy, 0, 1090.0, now=1000.0) == 90.0
-    assert limit_pause(policy, 0, 990.0, now=1000.0) == 0.0
+    assert limit_pause(policy, 0, 1090.0, now=1000.0) == 91.0
+    assert limit_pause(policy, 0, 990.0, now=1000.0) == 1.0
     assert limit_pause(policy, 1, 990.0, now=1000.0) == 120.0
     assert [limit_pause(policy, met, None, now=1000.0) for met in range(3)] == [60.0, 120.0, 240.0]

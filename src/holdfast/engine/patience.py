@@ -12,6 +12,8 @@ from holdfast.system import clock
 
 LONGEST_PAUSE = 60.0
 """Between two errors of the service."""
+AFTER_RESET = 1.0
+"""The service's clock is not ours: asked in the very second of its reset, it may still refuse."""
 LONGEST_NAP = 30.0
 """The clock may be set, or the machine sleep, while we wait."""
 
@@ -59,7 +61,7 @@ def limit_pause(policy: Policy, limits: int, resets_at: float | None, now: float
     blind = policy.limit_pause * 2.0**limits
     if resets_at is None:
         return blind
-    return max(resets_at - now, blind if limits else 0.0)
+    return max(resets_at - now + AFTER_RESET, blind if limits else AFTER_RESET)
 
 
 def _require_patience(site: Site, seconds: float, altogether: float, reason: str) -> None:
