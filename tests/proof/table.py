@@ -22,4 +22,4 @@ def table(
 
 def _line(cells: tuple[object, ...]) -> str:
     sweep, mode, *figures = map(str, cells)
-    return f"{sweep:<32}{mode:<34}" + "".join(f"{figure:>12}" for figure in figures)
+    return f"{sweep:<40}{mode:<36}" + "".join(f"{figure:>12}" for figure in figures)
