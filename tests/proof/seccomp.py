@@ -35,8 +35,8 @@ class Listener(NamedTuple):
             fcntl.ioctl(self.fd, NOTIF_RECV, buffer)
         except FileNotFoundError:
             return None  # killed before we could look
-        number, pid, _, call, _, _, *args = struct.unpack("QIIiIQ6Q", buffer)
-        return Stop(number, pid, self.machine.names[call], tuple(args))
+        number, thread, _, call, _, _, *args = struct.unpack("QIIiIQ6Q", buffer)
+        return Stop(number, _process_of(thread), self.machine.names[call], tuple(args))
 
     def answer(self, stop: Stop, error: int | None = None) -> None:
         """None lets the call take place; otherwise it does not, and 0 says that it did."""
@@ -45,6 +45,15 @@ class Listener(NamedTuple):
             fcntl.ioctl(self.fd, NOTIF_SEND, bytearray(struct.pack("QqiI", stop.id, 0, *words)))
         except FileNotFoundError:
             return  # the caller is dead
+
+
+def _process_of(thread: int) -> int:
+    """The kernel names the thread that calls."""
+    try:
+        with open(f"/proc/{thread}/status", "rb") as f:
+            return next(int(line.split()[1]) for line in f if line.startswith(b"Tgid:"))
+    except OSError:
+        return thread  # dead already
 
 
 def start_held_up(command: list[str]) -> tuple[int, Listener]:
