@@ -101,6 +101,7 @@ def test_every_point_can_be_struck(
     row = Row(scene, kind, way, mode)
     template = in_mode(mode, SCENES[scene](arena / "template"))
     strike, points = prepare(kind, template)[way]
+    assert points, "there is nothing to strike"
     chosen = points[ROWS.index(row) % row.stride :: row.stride][part :: PARTS.get(kind, 2)]
     title = kind if scene == "plain" else f"{kind}, {scene}"
     settle(title, f"{way}, {mode}", sweep(template, strike, chosen, arena))
