@@ -44,6 +44,7 @@ def killed_at_system_call(world: World, where: str) -> None:
     victims, _, number = where.partition("@")
     if _untraceable():
         return
+    world.unheard += victims == "caller"
     struck = _struck(lambda: system_calls.strike_call(victims, world.scene, int(number)))
     _conduct(world, struck, lambda sight: {1, 3} | _killed_or(world)(sight))
     world.ended_by_itself = False

@@ -65,6 +65,7 @@ def _told(stories: SearchStrategy[Story], play: Play, number: int, many: int, ar
         deadline=None,
         phases=(Phase.generate, Phase.shrink),
         suppress_health_check=list(HealthCheck),
+        report_multiple_bugs=False,
     )
     @given(stories)
     def tell(words: Story) -> None:

@@ -149,7 +149,7 @@ def _starts(world: World) -> list[str]:
         if mark != OPEN:
             problems.append(f"I4: an agent was started for {title} at {head[:12]}, where its mark is {mark}")
         before = sum(seen.get(name, 0) for name in (title, *world.former.get(title, ())))
-        if int(attempt) > before + 1 + (title in world.adopted):
+        if int(attempt) > before + 1 + (title in world.adopted) + world.unheard:
             problems.append(f"I12: attempt {attempt} of {title}, which had been started {before} times")
         seen[title] = seen.get(title, 0) + 1
     return problems

@@ -25,8 +25,10 @@ test ! -e "$LEDGER" || while read -r word task head pid attempt; do
   test "$word" = start && kill -0 "$pid" 2>/dev/null && grep -qs "$LEDGER" "/proc/$pid/environ" &&
   echo "overlap $job $pid" >> "$LEDGER"
 done < "$LEDGER"
-echo "start $job $(git rev-parse HEAD) $$ $HOLDFAST_ATTEMPT" >> "$LEDGER"
-line="$job, line $(wc -l < "$LEDGER")"
+head=$(git rev-parse HEAD) || exit 1
+echo "start $job $head $$ $HOLDFAST_ATTEMPT" >> "$LEDGER"
+lines=$(wc -l < "$LEDGER") || exit 1
+line="$job, line $lines"
 mkdir -p work && echo "$line" >> "work/$job" && echo "wrote $line" >> "$LEDGER" || exit 1
 if test -s "$here/fail"; then
   sed 1d "$here/fail" > "$here/fail.new" && mv "$here/fail.new" "$here/fail"
@@ -96,6 +98,8 @@ class World:
         self.unticks: Counter[str] = Counter()
         self.skips: Counter[str] = Counter()
         self.resets: Counter[str] = Counter()
+        self.unheard = 0
+        """Agents that may have been killed before they could write into the ledger."""
         self.hook_refuses = False
         self.ended_by_itself = True
         self.checked = self.scene.base
