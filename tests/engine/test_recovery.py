@@ -125,6 +125,19 @@ def test_a_commit_of_the_user_during_an_attempt_stays_on_the_branch(night: Night
     assert night.problems(base=night.repo.git("rev-parse", "HEAD~2")) == []
 
 
+def test_a_commit_of_the_user_on_top_of_one_of_the_agents_stays_and_so_does_that(night: Night) -> None:
+    """Only a user can rewrite what users have committed."""
+    agents = "echo early > early.txt; git add early.txt; git commit -qm unasked"
+    users = "env -u GIT_REFLOG_ACTION git commit -q --allow-empty -m mine"
+    both = f"test -e ../once || {{ touch ../once; {agents}; {users}; }}\n"
+    result = night.run(agent=both + AGENT)
+    assert result.code == 0, result.out + result.err
+    subjects = night.repo.git("log", "--format=%s", "--reverse", f"{night.base}..HEAD").splitlines()
+    assert subjects[:2] == ["unasked", "mine"] and len(subjects) == 4
+    assert night.repo.git("show", "HEAD:early.txt") == "early"
+    assert night.problems(base=night.repo.git("rev-parse", "HEAD~2")) == []
+
+
 def test_tasks_added_to_the_plan_after_a_crash_are_done_too(night: Night) -> None:
     night.killed("candidate.after")
     night.repo.write("plan.md", PLAN + "- [ ] Three\n")
