@@ -122,6 +122,7 @@ def test_a_commit_of_the_user_during_an_attempt_stays_on_the_branch(night: Night
     assert result.code == 0, result.out + result.err
     subjects = night.repo.git("log", "--format=%s", "--reverse", f"{night.base}..HEAD").splitlines()
     assert subjects[0] == "mine"
+    assert "unasked" not in result.out
     assert night.problems(base=night.repo.git("rev-parse", "HEAD~2")) == []
 
 
@@ -135,6 +136,8 @@ def test_a_commit_of_the_user_on_top_of_one_of_the_agents_stays_and_so_does_that
     subjects = night.repo.git("log", "--format=%s", "--reverse", f"{night.base}..HEAD").splitlines()
     assert subjects[:2] == ["unasked", "mine"] and len(subjects) == 4
     assert night.repo.git("show", "HEAD:early.txt") == "early"
+    unasked = night.repo.git("rev-parse", "HEAD~3")[:12]
+    assert f"task 1: below it is what the agent committed unasked ({unasked}); it stays" in result.out
     assert night.problems(base=night.repo.git("rev-parse", "HEAD~2")) == []
 
 

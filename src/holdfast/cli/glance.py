@@ -74,12 +74,12 @@ def _plan(
 ) -> Plan:
     if at_tip is not None and not place.dialect.keeps(place.path):
         versions = (partial(read_plan, place, data) for data in (at_tip, begun) if data is not None)
-        return first_readable(place, *versions).plan
+        return first_readable(place, versions, ()).plan
     from holdfast.engine.source import plan_at, plan_in_tree  # not all of it is one file in a commit
 
     ignored = record.ignored if isinstance(record, Flight) and record.plan == place.path else {}
     commits = (partial(plan_at, git, place, revision, ignored) for revision in revisions)
-    return first_readable(place, *commits, partial(plan_in_tree, git.root, place)).plan
+    return first_readable(place, commits, [partial(plan_in_tree, git.root, place)]).plan
 
 
 def _refs(git: Git, wanted: str) -> tuple[str, dict[str, str], bool]:

@@ -1,7 +1,7 @@
 """Where we stand: the repository around the current directory, and the plan the user means."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from holdfast.engine.flight import Flight, read_flight
 from holdfast.engine.place import PlanPlace
@@ -9,8 +9,11 @@ from holdfast.errors import PlanError, UsageError
 from holdfast.journal import read_only
 from holdfast.model.events import RunStarted
 from holdfast.model.plan import Document
-from holdfast.system.git import Git, find_repository
+from holdfast.system.git import Git, Unreadable, find_repository
 from holdfast.workspaces.base import Workspace, state_directory
+
+Version = Callable[[], Document | None]
+"""Reads a plan from one of the places where it may be."""
 
 
 def repository() -> Git:
@@ -45,15 +48,21 @@ def is_configured(root: str, environ: Mapping[str, str]) -> bool:
     return any(name.startswith("HOLDFAST_") for name in environ) or any(map(os.path.exists, files))
 
 
-def first_readable(place: PlanPlace, *versions: Callable[[], Document | None]) -> Document:
-    """The plan from the first version that is there and can be read; the error of the first if none can."""
-    errors = []
-    for read in versions:
-        try:
-            if (document := read()) is not None:
-                return document
-        except PlanError as error:
-            errors.append(error)
+def first_readable(place: PlanPlace, commits: Iterable[Version], trees: Iterable[Version]) -> Document:
+    """The plan from the first version that is there and can be read; the error of the first if none can.
+
+    A file in a tree does not stand for one that a commit has and git cannot read: its marks may be others.
+    """
+    errors: list[PlanError | Unreadable] = []
+    for versions in (commits, trees):
+        for read in versions:
+            try:
+                if (document := read()) is not None:
+                    return document
+            except (PlanError, Unreadable) as error:
+                errors.append(error)
+        if any(isinstance(error, Unreadable) for error in errors):
+            break
     raise errors[0] if errors else PlanError(place.path, 0, "no such file", fix="give the path of a plan")
 
 

@@ -138,13 +138,13 @@ def _run(site: Site, history: State, where: Ground, plan: Plan, config: Config, 
         plan = run(site, history)
         _require_done(plan, config)
     except HoldfastError as error:
-        _end_badly(site, began, error)
+        _end_badly(site, began, error, plan)
         raise
     except OSError as error:
         if trouble := machine_trouble(error):
-            _end_badly(site, began, trouble)
+            _end_badly(site, began, trouble, plan)
         raise
-    _end(site, began, 0, _outcome(plan, config, settled))
+    _end(site, began, 0, _outcome(plan, config, settled), plan)
     return 0
 
 
@@ -156,14 +156,15 @@ def _about_tree(site: Site) -> str:
     return f"works in {site.git.root}; your checkout is not touched" if site.workspace.own else ""
 
 
-def _end_badly(site: Site, began: float, error: HoldfastError) -> None:
+def _end_badly(site: Site, began: float, error: HoldfastError, plan: Plan) -> None:
     """What goes wrong while we say so must not take the place of what we have to say."""
     with contextlib.suppress(HoldfastError, OSError):
-        _end(site, began, error.exit_code, error.message.splitlines()[0])
+        plan = _plan_at_tip(site)
+    with contextlib.suppress(HoldfastError, OSError):
+        _end(site, began, error.exit_code, error.message.splitlines()[0], plan)
 
 
-def _end(site: Site, began: float, code: int, reason: str) -> None:
-    plan = _plan_at_tip(site)
+def _end(site: Site, began: float, code: int, reason: str, plan: Plan) -> None:
     seconds = clock.monotonic() - began
     site.record(RunEnded(code, reason, _settled(plan), len(plan.tasks), seconds, *site.spent()))
 
@@ -207,8 +208,10 @@ def _plan_now(where: Ground, place: PlanPlace) -> Document:
     if where.tree is None or where.tree.git_dir == where.checkout.git_dir:
         return _plan_in(where.checkout, place)
     at_tip = partial(plan_at, where.seen, place, where.wanted.branch)
-    trees = (partial(_plan_in, git, place) for git in (where.seen, where.checkout))
-    return first_readable(place, *((at_tip,) if not _in_flight_in(where.seen, place) else ()), *trees)
+    not_there = in_tree(where.seen.root, place.path) is None  # a run that died before it took the plan in
+    trees = (where.seen, where.checkout) if not_there else (where.seen,)
+    commits = () if _in_flight_in(where.seen, place) else (at_tip,)
+    return first_readable(place, commits, [partial(_plan_in, git, place) for git in trees])
 
 
 def _in_flight_in(git: Git, place: PlanPlace) -> bool:
@@ -222,11 +225,11 @@ def _plan_in(git: Git, place: PlanPlace) -> Document:
     tree = partial(plan_in_tree, git.root, place)
     if isinstance(flight, Flight) and flight.plan == place.path:
         commits = (partial(plan_at, git, place, rev, flight.ignored) for rev in ("HEAD", flight.base))
-        return first_readable(place, *commits, tree)  # the last: while the plan itself is being added
+        return first_readable(place, commits, [tree])  # the last: while the plan itself is being added
     at_tip = partial(plan_at, git, place, "HEAD")
     if in_tree(git.root, place.path) is None or place.dialect.keeps(place.path):
-        return first_readable(place, at_tip, tree)
-    return first_readable(place, tree)
+        return first_readable(place, [at_tip], [tree])
+    return first_readable(place, [], [tree])
 
 
 def _check_selection(plan: Plan, config: Config) -> None:

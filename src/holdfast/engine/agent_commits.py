@@ -33,6 +33,7 @@ from holdfast.model.events import Noticed, Rescued, TaskLanded
 from holdfast.model.identity import by_title
 from holdfast.model.plan import Document, Status, Task
 from holdfast.system import files
+from holdfast.system.git import Unreadable
 
 WORKFLOWS = os.path.join(".github", "workflows")
 NO_WORKFLOW = (
@@ -102,7 +103,7 @@ def agents_commit(site: Site, flight: Flight, before: Document, task: Task) -> S
         return "exactly one commit on top of where the task began was asked for"
     try:
         after = plan_at_tip(site, tip)
-    except PlanError:
+    except (PlanError, Unreadable):
         return "the commit makes the plan one that cannot be read"
     wrong = _wrong_marks(before, after, task)
     if wrong:

@@ -96,9 +96,9 @@ def _require_committed(site: Site, checkout: Git, theirs: Document) -> None:
     wanted = [
         p for p in other_files(site.plan, theirs.data) if os.path.isfile(os.path.join(checkout.root, p))
     ]
-    found = site.git.objects([f"{site.branch}:{path}" for path in wanted])
+    found = site.git.files_in(site.branch, wanted)
     kept = site.plan.dialect.keeps(site.plan.path)
-    missing = [p for p, data in zip(wanted, found, strict=True) if data is None and p not in kept]
+    missing = [path for path, data in found.items() if data is None and path not in kept]
     if missing:
         names = " ".join((site.plan.path, *missing))
         raise Refused(
@@ -138,7 +138,7 @@ def _seen(site: Site, checkout: Git) -> bytes | None:
     data = site.git.blob(site.seen_ref)
     head = checkout.resolve("HEAD") if data is None else None
     common = site.git.text("merge-base", head, site.branch, expect=(0, 1)) if head else ""
-    return site.git.blob(f"{common}:{site.plan.path}") if common else data
+    return site.git.files_in(common, [site.plan.path])[site.plan.path] if common else data
 
 
 def _is_theirs(site: Site, checkout: Git, ours: Document) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from holdfast.engine.flight import Damaged, Flight, read_flight
@@ -10,13 +11,13 @@ from holdfast.engine.pin import pinned_flight
 from holdfast.engine.recover import Candidate, Dirt, Observation, Record, Tip
 from holdfast.engine.site import Site
 from holdfast.engine.source import kept_files, plan_at, plan_in_tree
-from holdfast.errors import GitError, PlanError
+from holdfast.errors import AGAIN, GitError, PlanError
 from holdfast.model.identity import by_title, match_tasks
 from holdfast.model.plan import Document, Plan, Status, Task
 from holdfast.model.policy import Commits
 from holdfast.plans.base import Dialect
 from holdfast.system import clock, git, reflog
-from holdfast.system.git import Git
+from holdfast.system.git import Git, Unreadable
 
 AGENT_ACTION = "holdfast-agent"
 """Set as GIT_REFLOG_ACTION for agents, so that the reflog tells their hand from the user's."""
@@ -76,10 +77,10 @@ def _lost_flight(site: Site) -> Flight | None:
 def _plan_at_tip(site: Site, tip: str, flight: Flight | None) -> Document | None:
     try:
         return plan_at_tip(site, tip, flight)
-    except PlanError:
+    except (PlanError, Unreadable):
         if flight is None or flight.base == tip:
             raise
-        return None  # an agent committed something that is no plan; the base has it
+        return None  # an agent committed something that is no plan, or was torn; the base has it
 
 
 def plan_at_tip(site: Site, commit: str, flight: Flight | None = None) -> Document | None:
@@ -88,12 +89,13 @@ def plan_at_tip(site: Site, commit: str, flight: Flight | None = None) -> Docume
 
 
 def plan_that_is_there(site: Site, commit: str | None) -> Document:
-    """At the tip of a branch of ours, which holds one: else somebody took the branch away, or git failed."""
+    """At the tip of a branch of ours, which holds one: else somebody took the branch or the plan away."""
     document = plan_at_tip(site, commit) if commit else None
     if document is None:
+        branch = site.branch.removeprefix("refs/heads/")
         raise GitError(
-            f"git cannot read {site.plan.path} at {commit[:12] if commit else site.branch}",
-            fix="mend what `git fsck` complains of, then run the same command again: it goes on from here",
+            f"git finds no {site.plan.path} on {branch}, where it was",
+            fix=f"bring it back (`git log {branch} -- {site.plan.path}` shows its last commits), {AGAIN}",
         )
     return document
 
@@ -164,18 +166,29 @@ def moved_by_agents(git: Git, branch: str, base: str) -> bool:
 
     Without a reflog, or with one that a power cut has torn off before the tip, we must believe so.
     """
-    moves = tuple(reflog.moves(git, branch))
-    if moves and moves[0].new != git.resolve(branch):
+    newest = next(reflog.moves(git, branch), None)
+    if newest and newest.new != git.resolve(branch):
         return True
-    for move in moves:
+    # `git update-ref` leaves no words at all, and `git branch --force` heeds no variable
+    theirs = (AGENT_ACTION, "branch: Reset to ")
+    return all(not move.action or move.action.startswith(theirs) for move in _moves_since(git, branch, base))
+
+
+def commits_by_agent(git: Git, flight: Flight, tip: str) -> tuple[str, ...]:
+    """Those it made since the base and that are still below the tip: the newest first."""
+    moves = _moves_since(git, flight.branch, flight.base)
+    made = {move.new for move in moves if move.action.startswith(AGENT_ACTION)}
+    below = git.text("rev-list", f"{flight.base}..{tip}").split() if made else ()
+    return tuple(commit for commit in below if commit in made)
+
+
+def _moves_since(git: Git, branch: str, base: str) -> Iterator[reflog.Move]:
+    for move in reflog.moves(git, branch):
         if move.new == base:
-            return True
-        # `git update-ref` leaves no words at all, and `git branch --force` heeds no variable
-        if move.action and not move.action.startswith((AGENT_ACTION, "branch: Reset to ")):
-            return False
+            return
+        yield move
         if move.old == base:
-            return True
-    return True
+            return
 
 
 def _marks(site: Site, at_tip: Document | None, dirt: git.Dirt) -> tuple[tuple[Task, ...], tuple[Task, ...]]:

@@ -19,7 +19,7 @@ from holdfast.engine.marks import (
     marks_differ,
     only_marked,
 )
-from holdfast.engine.observe import Sight, look, plan_at_tip, same_task
+from holdfast.engine.observe import Sight, commits_by_agent, look, plan_at_tip, same_task
 from holdfast.engine.other_refs import keep_others, stash_changed
 from holdfast.engine.pin import pin_base
 from holdfast.engine.recover import Action, Record, decide
@@ -189,6 +189,12 @@ def _rebase_record(site: Site, sight: Sight) -> None:
     pin_base(site, flight)
     found = f"the branch moved to {sight.tip[:12]} meanwhile"
     site.record(Recovered(found, "goes on from there", flight.task))
+    if made := commits_by_agent(site.git, _in_flight(sight), sight.tip):
+        names = ", ".join(commit[:12] for commit in made)
+        words = (
+            f"below it is what the agent committed unasked ({names}); it stays, since yours is on top of it"
+        )
+        site.record(Noticed(words, flight.task))
 
 
 def _reseal(site: Site, sight: Sight) -> Standing | None:

@@ -29,7 +29,7 @@ def plan_at(
     git: Git, place: PlanPlace, commit: str, begun: Begun | None = None, attempts: Attempts = _no_attempts
 ) -> Document | None:
     """None where there is no plan: neither in the commit nor, ignored by git, in the tree."""
-    data = git.blob(f"{commit}:{place.path}")
+    data = git.files_in(commit, [place.path])[place.path]
     if data is not None and not place.dialect.keeps(place.path):
         return read_plan(place, data, _beside(git, place, data, commit))
     return _read_with_ignored(git, place, commit, data, begun or {}, attempts)
@@ -61,7 +61,7 @@ def in_tree(root: str, path: str) -> bytes | None:
 
 def _beside(git: Git, place: PlanPlace, data: bytes, commit: str) -> tuple[tuple[str, bytes], ...]:
     paths = other_files(place, data)
-    return _there(_in_commit(git, commit, paths)) if paths else ()
+    return _there(git.files_in(commit, paths)) if paths else ()
 
 
 def _read_with_ignored(
@@ -73,7 +73,7 @@ def _read_with_ignored(
     if data is None:
         return None
     paths = other_files(place, data)
-    found = _in_commit(git, commit, paths)
+    found = git.files_in(commit, paths)
     ignored += git.ignored([path for path in paths if found[path] is None])
     found |= {path: _lying(git, path, begun) for path in ignored if path != place.path}
     document = read_plan(place, data, _there(found))._replace(ignored=tuple(ignored))
@@ -81,10 +81,6 @@ def _read_with_ignored(
         return document
     branch = (git.current_branch() or "").removeprefix("refs/heads/")
     return _as_committed(place, document, landed_tasks(git, place.path, commit), branch, attempts)
-
-
-def _in_commit(git: Git, commit: str, paths: tuple[str, ...]) -> dict[str, bytes | None]:
-    return dict(zip(paths, git.objects([f"{commit}:{path}" for path in paths]), strict=True))
 
 
 def _lying(git: Git, path: str, begun: Begun) -> bytes | None:

@@ -44,6 +44,9 @@ _MISLEADING = (
     "GIT_TRACE",
 )
 
+_FSCK = f"mend what `git fsck` complains of, {AGAIN}"
+_NO_FILE = ("040000", "160000")
+"""A directory, and a repository in the repository."""
 _FIX = f"mend what git complains of (room on the disk? a permission?), {AGAIN}"
 
 ABSENT = ""
@@ -56,6 +59,10 @@ class RefMoved(GitError):
 
 class GitKilled(GitError):
     """A git call was killed, which says nothing of what it did, and its lock files may still be there."""
+
+
+class Unreadable(GitError):
+    """A commit has the file, and git cannot read it."""
 
 
 class Change(NamedTuple):
@@ -149,27 +156,44 @@ class Git:
         return dict(line.split(" ", 1) for line in listing.splitlines())
 
     def blob(self, revision_and_path: str) -> bytes | None:
+        """None for what is not there or is damaged."""
         code, out = self.answer("cat-file", "blob", revision_and_path, expect=(0, 128))
         return out if code == 0 else None
 
     def objects(self, names: Sequence[str]) -> list[bytes | None]:
-        """The contents of several objects by one call, None for what is not there or is damaged.
+        """The contents of several objects by one call, None for what is not there, damaged or a directory.
 
-        A name with a newline cannot be asked for in this way and counts as not there.
+        A name with a newline cannot be asked for in this way, and is asked for by itself.
         """
         asked = b"".join(b"\n" if "\n" in name else os.fsencode(name) + b"\n" for name in names)
         code, answer = self.answer("cat-file", "--batch", stdin=asked, expect=(0, 128))
-        return list(_parse_batch(answer)) if code == 0 else [self.blob(name) for name in names]
+        found = _parse_batch(answer) if code == 0 else (self.blob(name) for name in names)
+        return [self.blob(name) if "\n" in name else data for name, data in zip(names, found, strict=True)]
+
+    def files_in(self, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
+        """None for what the commit does not have. What it has and git cannot read is an error: who took it
+        for absent would do again what is done."""
+        found = dict(zip(paths, self.objects([f"{commit}:{path}" for path in paths]), strict=True))
+        absent = [path for path, data in found.items() if data is None]
+        if absent and (lost := self._listed(commit, absent)):
+            known = self.resolve(commit) or commit
+            raise Unreadable(f"git cannot read {', '.join(lost)} at {known[:12]}", fix=_FSCK)
+        return found
+
+    def _listed(self, commit: str, paths: Sequence[str]) -> list[str]:
+        """Those that are files there; all of them where the commit or a directory of it is damaged."""
+        code, rows = self.answer("ls-tree", "-z", "--full-tree", commit, "--", *paths, expect=(0, 1, 128))
+        if code:
+            known, _ = self.answer(
+                "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", expect=(0, 1, 128)
+            )
+            return [] if known == 1 else list(paths)
+        return [path for path, (mode, _) in _parse_tree(rows) if mode not in _NO_FILE]
 
     def entry(self, commit: str, path: str) -> tuple[str, str] | None:
         """(mode, blob) of a path in a commit."""
-        listing = self.run("ls-tree", "-z", "--full-tree", commit, "--", path)
-        for row in listing.split(b"\0"):
-            head, _, name = row.partition(b"\t")
-            if name and os.fsdecode(name) == path:
-                mode, _, blob = head.decode("ascii").split()
-                return mode, blob
-        return None
+        rows = self.run("ls-tree", "-z", "--full-tree", commit, "--", path)
+        return dict(_parse_tree(rows)).get(path)
 
     def is_ancestor(self, older: str, newer: str) -> bool:
         return self.answer("merge-base", "--is-ancestor", older, newer, expect=(0, 1))[0] == 0
@@ -331,13 +355,20 @@ def _parse_batch(answer: bytes) -> Iterator[bytes | None]:
     at = 0
     while at < len(answer):
         end = answer.index(b"\n", at)
-        size = answer[at:end].rpartition(b" ")[2]
+        _, kind, size = (b"  " + answer[at:end]).rsplit(b" ", 2)
         at = end + 1
         if size.isdigit():
-            yield answer[at : at + int(size)]
+            yield None if kind == b"tree" else answer[at : at + int(size)]
             at += int(size) + 1
         else:  # "… missing", "… ambiguous"
             yield None
+
+
+def _parse_tree(rows: bytes) -> Iterator[tuple[str, tuple[str, str]]]:
+    for row in filter(None, rows.split(b"\0")):
+        head, _, name = row.partition(b"\t")
+        mode, _, blob = head.decode("ascii").split()
+        yield os.fsdecode(name), (mode, blob)
 
 
 def _parse_raw(raw: bytes) -> Iterator[Change]:
