@@ -29,6 +29,7 @@ class Struck(NamedTuple):
 
 
 Strike = Callable[[Scene, int], Struck]
+Look = Callable[[Scene], list[str]]
 
 
 class Tally(NamedTuple):
@@ -49,17 +50,28 @@ class Verdict(NamedTuple):
     problems: tuple[str, ...]
 
 
-def sweep(template: Scene, strike: Strike, points: Iterable[int], arena: Path) -> list[Verdict]:
-    return [judge(template, strike, point, arena) for point in points]
+def sweep(
+    template: Scene, strike: Strike, points: Iterable[int], arena: Path, look: Look | None = None
+) -> list[Verdict]:
+    return [judge(template, strike, point, arena, look=look) for point in points]
 
 
-def judge(template: Scene, strike: Strike, point: int, arena: Path, *, keep: bool = False) -> Verdict:
-    """The scene stays when something is wrong, or on request."""
+def judge(
+    template: Scene,
+    strike: Strike,
+    point: int,
+    arena: Path,
+    *,
+    keep: bool = False,
+    look: Look | None = None,
+) -> Verdict:
+    """The scene stays when something is wrong, or on request. `look` finds what is wrong in the end; without
+    it everything that a run promises is looked at."""
     scene = template.copy(arena / f"point-{point}")
     struck = strike(scene, point)
     problems = [*struck.problems, *rough_ending(struck.code, struck.said)]
     rerun, reruns, said = _again_until_done(scene, struck)
-    problems += rerun or _look_closely(scene, struck.said + said)
+    problems += rerun or _look_closely(scene, struck.said + said, look)
     where = struck.where or "(not reached)"
     if problems:
         problems.append(f"it said:\n{struck.said}\n--- and when run again:\n{said}")
@@ -70,9 +82,9 @@ def judge(template: Scene, strike: Strike, point: int, arena: Path, *, keep: boo
     return Verdict(point, where, reruns, tuple(problems))
 
 
-def _look_closely(scene: Scene, said: str) -> list[str]:
+def _look_closely(scene: Scene, said: str, at_end: Look | None) -> list[str]:
     try:
-        return look(scene) + _broken_words(scene, said)
+        return at_end(scene) if at_end else look(scene) + _broken_words(scene, said)
     except AssertionError as error:
         return [f"I7: git cannot even tell: {error}"]
 

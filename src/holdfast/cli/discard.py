@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 
 from holdfast.cli.build import Found, Hands, find_build, hands_on, in_place_words
 from holdfast.engine.build import Build, commits_between, trees_of
-from holdfast.engine.discard import Going, discard, look, nothing_there
+from holdfast.engine.discard import Going, clear_locks, discard, look, nothing_there
 from holdfast.engine.site import token_prefix
 from holdfast.errors import Refused, UsageError
 from holdfast.model.events import BuildDiscarded, Recovered
@@ -34,6 +34,7 @@ def discard_build(found: Found, *, sure: bool) -> None:
     build = found.build
     trees = [tree.git(build.checkout.common_dir) for tree in trees_of(build) if tree.there]
     with hands_on(build, trees) as hands:
+        clear_locks(build, hands.record)
         going = look(build, found.home)
         if nothing_there(build, going):
             print(f"nothing to discard: there is no branch {build.name}, and no working tree of it")

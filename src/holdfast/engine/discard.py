@@ -14,10 +14,11 @@ from holdfast.engine.build import HEADS, Build, short, trees_of, workspace_of
 from holdfast.engine.flight import flight_file
 from holdfast.engine.rescue import pin, snapshot
 from holdfast.engine.site import TASK_BRANCHES, seen_ref, taken_ref, tip_ref
+from holdfast.engine.stale_locks import locks_below, locks_of_run, move_aside, packed_refs_lock
 from holdfast.errors import Refused
-from holdfast.model.events import BuildDiscarded, Event, Rescued
+from holdfast.model.events import BuildDiscarded, Event, Noticed, Rescued
 from holdfast.system import faults, files
-from holdfast.workspaces.base import Workspace
+from holdfast.workspaces.base import Workspace, state_directory
 from holdfast.workspaces.naming import home_of_trees
 from holdfast.workspaces.trees import Tree, main_branch
 
@@ -48,6 +49,8 @@ class Going(NamedTuple):
     """A branch that has the tip as well, "" when none has."""
     helpers: dict[str, str]
     """Refs of the run."""
+    begun: bool
+    """An earlier discard was killed."""
 
 
 def look(build: Build, home: str) -> Going:
@@ -59,7 +62,7 @@ def look(build: Build, home: str) -> Going:
         )
     found = trees_of(build)
     here = os.path.realpath(build.checkout.root)
-    if any(os.path.realpath(tree.root) == here for tree in found):
+    if any(tree.root and os.path.realpath(tree.root) == here for tree in found):
         raise Refused(
             f"{here} is a working tree of this run: it is not removed under you",
             fix=f"cd into your own checkout and run `holdfast discard {build.place.path}` there",
@@ -72,15 +75,26 @@ def look(build: Build, home: str) -> Going:
         dirty={root: count for root, count in dirty.items() if count},
         left=left,
         broken=tuple(tree for tree in found if not tree.there and tree.root not in left),
-        remains=_remains(home),
+        remains=(*_remains(home), *_remains(state_directory(build.checkout))),
         merged_into=_merged_into(build),
         helpers=build.checkout.refs(*_helpers(build)),
+        begun=os.path.exists(_note(build)),
     )
+
+
+def clear_locks(build: Build, record: Callable[[Event], None]) -> None:
+    """Of git calls that died with a run or an earlier discard, with the locks of the run's trees held."""
+    tasks = f"{HEADS}{TASK_BRANCHES}{build.run}"
+    locks = locks_of_run(build.checkout, build.run, build.branch) + locks_below(build.checkout, tasks)
+    if os.path.exists(_note(build)):
+        locks.append(packed_refs_lock(build.checkout))
+    for notice in move_aside(locks, Workspace(build.checkout, "").tree_state):
+        record(Noticed(notice))
 
 
 def nothing_there(build: Build, going: Going) -> bool:
     trees = (*going.trees, *going.broken, *going.left)
-    return not (build.tip or trees or going.remains or going.helpers)
+    return not (build.tip or trees or going.remains or going.helpers or going.begun)
 
 
 def discard(build: Build, going: Going, record: Callable[[Event], None]) -> BuildDiscarded:
@@ -90,13 +104,15 @@ def discard(build: Build, going: Going, record: Callable[[Event], None]) -> Buil
             ref = snapshot(workspace_of(build, tree), build.run, "discarded", WORK)
             record(Rescued(ref, WORK))
     kept = _keep_commits(build, going, record)
+    files.write_durably(_note(build), b"", fault="discard.note")
     told = BuildDiscarded(build.name, build.tip, kept)
     record(told)
     for tree in going.trees:
         _remove_tree(build, tree)
     for tree in going.broken:
-        _forget_tree(tree)
+        _forget_tree(build, tree)
     homes = {os.path.dirname(path) for path in (*going.remains, *(tree.root for tree in going.trees))}
+    homes.add(state_directory(build.checkout))
     for directory in (path for home in sorted(homes) for path in _remains(home)):
         _remove_remains(directory)
     with contextlib.suppress(OSError):  # other runs have trees there
@@ -106,15 +122,23 @@ def discard(build: Build, going: Going, record: Callable[[Event], None]) -> Buil
     build.checkout.delete_refs(going.helpers, fault="discard.helpers")
     if build.tip:
         build.checkout.delete_refs({build.branch: build.tip}, fault="discard.branch")
+    files.remove_durably(_note(build), fault="discard.note")
     return told
 
 
 # -- looking -------------------------------------------------------------------------------------------
 
 
+def _note(build: Build) -> str:
+    """Is there while a discard takes something away: locks that a killed git call leaves are then ours."""
+    return os.path.join(state_directory(build.checkout), f"discarding-{build.run}")
+
+
 def _why_left(build: Build, tree: Tree, home: str) -> str:
     if os.path.exists(os.path.join(tree.admin, "locked")):
         return "you locked it (git worktree unlock)"
+    if not tree.root:
+        return ""
     homes = {os.path.realpath(path) for path in (home, home_of_trees(build.checkout.common_dir))}
     return "" if os.path.realpath(os.path.dirname(tree.root)) in homes else "Holdfast did not make it"
 
@@ -173,7 +197,7 @@ def _remove_tree(build: Build, tree: Tree) -> None:
     os.rename(tree.root, _free(os.path.join(home, ASIDE + name)))
     files.fsync_directory(home)
     faults.point("discard.aside")
-    _forget_tree(tree)
+    _forget_tree(build, tree)
 
 
 def _forget_state(workspace: Workspace) -> None:
@@ -194,9 +218,12 @@ def _free(path: str) -> str:
     return free
 
 
-def _forget_tree(tree: Tree) -> None:
-    """Git's note of it: while that is there, git takes the branch for checked out."""
-    shutil.rmtree(tree.admin)
+def _forget_tree(build: Build, tree: Tree) -> None:
+    """Git's note of it: while that is there, git takes the branch for checked out. By one rename as well:
+    half a note does not say where the tree was."""
+    notes, name = os.path.split(tree.admin)
+    os.rename(tree.admin, _free(os.path.join(state_directory(build.checkout), ASIDE + name)))
+    files.fsync_directory(notes)
     faults.point("discard.forgotten")
 
 

@@ -4,7 +4,6 @@ The branch and HEAD belong to the run: commits an agent made are pinned under re
 tree as its work. Config, hooks and excludes belong to the user: they get their bytes back.
 """
 
-import contextlib
 import os
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -13,13 +12,13 @@ from holdfast.engine import rescue
 from holdfast.engine.flight import Flight
 from holdfast.engine.observe import moved_by_agent_alone
 from holdfast.engine.site import Site
+from holdfast.engine.stale_locks import locks_below, move_aside, packed_refs_lock, still_there
 from holdfast.model.events import Rescued
 from holdfast.system import clock, faults, files
 from holdfast.system.git import ABSENT, Git, RefMoved
 
 PROTECTED = ("config", "config.worktree", os.path.join("info", "exclude"), os.path.join("info", "attributes"))
 LARGEST_PROTECTED = 1 << 20
-LOCK_PATIENCE = 2.0
 
 
 class Findings(NamedTuple):
@@ -111,46 +110,17 @@ def clear_tree_locks(site: Site, branches: Iterable[str], *, begun: bool) -> lis
 
 
 def _moved_aside(site: Site, paths: list[str]) -> list[str]:
-    moved = []
-    for path in _still_there(paths):
-        aside = os.path.join(
-            site.workspace.tree_state, "stale-locks", f"{os.path.basename(path)}.{clock.stamp()}"
-        )
-        files.make_directory(os.path.dirname(aside))
-        with contextlib.suppress(FileNotFoundError):  # it was alive after all, and is gone by itself
-            os.replace(path, aside)
-            moved.append(f"a lock file was left behind; moved {path} to {aside}")
-    return moved
+    return move_aside(paths, site.workspace.tree_state)
 
 
 def locks_of_others(site: Site) -> list[str]:
     """Before anything of ours has begun: a git call of the user's is at work, or died."""
-    return _still_there(_shared_locks(site))
-
-
-def _still_there(paths: list[str]) -> list[str]:
-    """Those that do not vanish by themselves within a moment; one that is made anew meanwhile is alive."""
-    known = {path: file for path in paths if (file := _file(path))}
-    deadline = clock.monotonic() + LOCK_PATIENCE
-    while known and clock.monotonic() < deadline:
-        clock.sleep(0.05)
-        known = {path: file for path, file in known.items() if _file(path) == file}
-    return list(known)
-
-
-def _file(path: str) -> tuple[int, int] | None:
-    """Which file this is: the number alone is soon given to another."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_ino, found.st_ctime_ns
+    return still_there(_shared_locks(site))
 
 
 def _own_ref_locks(site: Site) -> list[str]:
     """All below refs/holdfast; in a slot only those of its own helpers, for others are at work beside it."""
-    below = os.path.join(site.git.common_dir, "refs", "holdfast")
-    locks = [os.path.join(d, n) for d, _, names in os.walk(below) for n in names if n.endswith(".lock")]
+    locks = locks_below(site.git, "refs/holdfast")
     if not site.slot:
         return locks
     own = tuple(
@@ -160,9 +130,8 @@ def _own_ref_locks(site: Site) -> list[str]:
 
 
 def _packed_lock(site: Site, *, begun: bool) -> list[str]:
-    """Git holds it while it deletes a ref, whose own lock then is there as well."""
-    lock = os.path.join(site.git.common_dir, "packed-refs.lock")
-    return [lock] if not site.slot and (begun or _own_ref_locks(site)) else []
+    """Where nothing of ours had begun, it is ours if one on a ref of ours is there as well."""
+    return [packed_refs_lock(site.git)] if not site.slot and (begun or _own_ref_locks(site)) else []
 
 
 def _own_index_locks(site: Site) -> list[str]:

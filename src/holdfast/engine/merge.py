@@ -31,6 +31,7 @@ from holdfast.engine.merge_plan import (
 )
 from holdfast.engine.merge_record import MergeRecord, clear_record, read_record, write_record
 from holdfast.engine.source import Attempts
+from holdfast.engine.stale_locks import locks_of_run, move_aside
 from holdfast.errors import HoldfastError, PlanError, Refused, UsageError
 from holdfast.model.events import BuildMerged, Event, Noticed
 from holdfast.model.plan import Plan
@@ -301,6 +302,7 @@ def _finish_cut_off(build: Build, effects: Effects) -> Merged | None:
             f"a merge of {short(record.branch)} into {short(record.target)} was cut off in this checkout",
             fix=f"finish it first: holdfast merge {record.plan}",
         )
+    _clear_locks(build, record, effects)
     now = build.checkout.resolve(record.target) or ""
     if not now or now == record.old or not build.checkout.is_ancestor(record.new, now):
         _undo(build)
@@ -312,6 +314,14 @@ def _finish_cut_off(build: Build, effects: Effects) -> Merged | None:
     elif record.here:
         ready = _ready_again(build, record)
     return _follow(build, record, ready, effects)
+
+
+def _clear_locks(build: Build, record: MergeRecord, effects: Effects) -> None:
+    """The git call that moves the branch may have died with the merge."""
+    git = build.checkout
+    head = [os.path.join(git.git_dir, "HEAD.lock")] if record.here else []
+    for notice in move_aside([*locks_of_run(git, build.run, record.target), *head], _state(build)):
+        effects.record(Noticed(notice))
 
 
 def _ready_again(build: Build, record: MergeRecord) -> Ready:
