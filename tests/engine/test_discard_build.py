@@ -188,6 +188,22 @@ def test_what_a_dead_run_left_alive_is_ended_first(built: Built) -> None:
         left.kill()
 
 
+def test_a_read_only_cache_goes_and_what_it_links_to_is_left_alone(built: Built) -> None:
+    elsewhere = built.root / "elsewhere"
+    elsewhere.mkdir()
+    elsewhere.chmod(0o555)
+    cache = built.own / "cache/deep"
+    cache.mkdir(parents=True)
+    (cache / "file").write_text("cached\n")
+    (cache / "link").symlink_to(elsewhere)
+    for directory in (cache, cache.parent):
+        directory.chmod(0o555)
+    assert built("discard", "--yes").code == 0
+    assert_gone(built)
+    assert list(built.root.glob("repo-worktrees/*")) == []
+    assert elsewhere.stat().st_mode & 0o777 == 0o555
+
+
 def test_killed_at_every_point_the_same_command_finishes_and_nothing_is_lost(
     built: Built, tmp_path: Path
 ) -> None:

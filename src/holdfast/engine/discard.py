@@ -114,7 +114,7 @@ def discard(build: Build, going: Going, record: Callable[[Event], None]) -> Buil
     homes = {os.path.dirname(path) for path in (*going.remains, *(tree.root for tree in going.trees))}
     homes.add(state_directory(build.checkout))
     for directory in (path for home in sorted(homes) for path in _remains(home)):
-        _remove_remains(directory)
+        _remove_remains(directory, record)
     with contextlib.suppress(OSError):  # other runs have trees there
         os.rmdir(home_of_trees(build.checkout.common_dir))
     for root in going.left:
@@ -227,10 +227,26 @@ def _forget_tree(build: Build, tree: Tree) -> None:
     faults.point("discard.forgotten")
 
 
-def _remove_remains(directory: str) -> None:
-    """What may not be removed (a module cache can be read-only) stays, and is tried again next time."""
+def _remove_remains(directory: str, record: Callable[[Event], None]) -> None:
+    """What cannot be removed stays, and is tried again next time."""
     shutil.rmtree(directory, ignore_errors=True)
+    if os.path.lexists(directory):
+        _make_writable(directory)
+        shutil.rmtree(directory, ignore_errors=True)
+    if os.path.lexists(directory):
+        record(Noticed(f"{directory} could not be removed; nothing in it is needed any more"))
     faults.point("discard.removed")
+
+
+def _make_writable(directory: str) -> None:
+    """A module cache can be read-only. Links are not followed: what they lead to is none of ours."""
+    with contextlib.suppress(OSError):
+        os.chmod(directory, 0o700)
+    for parent, names, _ in os.walk(directory):
+        for path in (os.path.join(parent, name) for name in names):
+            with contextlib.suppress(OSError):
+                if not os.path.islink(path):
+                    os.chmod(path, 0o700)
 
 
 def _detach(build: Build, root: str) -> None:

@@ -36,7 +36,7 @@ from holdfast.errors import HoldfastError, PlanError, Refused, UsageError
 from holdfast.model.events import BuildMerged, Event, Noticed
 from holdfast.model.plan import Plan
 from holdfast.system.files import read_if_there
-from holdfast.system.git import Git
+from holdfast.system.git import Git, GitKilled
 from holdfast.system.process import Stops
 from holdfast.workspaces.base import OPERATIONS, Workspace
 from holdfast.workspaces.trees import linked_trees, main_branch
@@ -133,7 +133,9 @@ def merge(build: Build, wish: Wish, effects: Effects) -> Merged | None:
             keep_their_plan(build, record.target, effects.record)
         reason = f"merge {build.name}: {record.how}"
         build.checkout.move_ref(record.target, new, record.old, reason, fault="merge")
-    except (HoldfastError, OSError):
+    except (HoldfastError, OSError) as error:
+        if isinstance(error, GitKilled):
+            _clear_locks(build, record, effects)
         if build.checkout.resolve(record.target) != new:
             _undo(build)
         raise
