@@ -106,6 +106,6 @@ def _end(scene: Scene) -> dict[str, object]:
 
 def _kept(scene: Scene, ref: str) -> str:
     """The kind of a rescue, and the files in it; its name and its note have a time in them."""
-    listing = scene.repo.git("ls-tree", "-r", "--format=%(objectname) %(path)", ref, "--")
-    files = [line for line in listing.splitlines() if " work/" in line or "-commits" in ref]
+    listing = scene.repo.git("ls-tree", "-r", ref)
+    files = [line for line in listing.splitlines() if "\twork/" in line or "-commits" in ref]
     return "\n".join([ref.rpartition("-")[2], *files])

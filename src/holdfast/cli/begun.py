@@ -37,7 +37,7 @@ def require_idea_committed(git: Git, place: PlanPlace) -> None:
 
 def _says_something_else(git: Git, place: PlanPlace) -> bool:
     data = in_tree(git.root, place.path)
-    committed = git.files_in("HEAD", [place.path])[place.path]
+    committed = git.file_in("HEAD", place.path)
     if data is None or committed is None:
         return True
     return without_marks(read_plan(place, data)) != without_marks(read_plan(place, committed))

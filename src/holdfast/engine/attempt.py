@@ -143,7 +143,7 @@ def _as_it_was(site: Site, flight: Flight, path: str) -> bool:
     now = in_tree(site.git.root, path)
     if path in flight.ignored:
         return now == flight.ignored[path]
-    base = site.git.files_in(flight.base, [path])[path]
+    base = site.git.file_in(flight.base, path)
     if now is None or base is None:
         return now is base and not os.path.lexists(os.path.join(site.git.root, path))
     return now == base or _filtered_alike(site, flight.base, path)

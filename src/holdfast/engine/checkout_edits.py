@@ -138,7 +138,7 @@ def _seen(site: Site, checkout: Git) -> bytes | None:
     data = site.git.blob(site.seen_ref)
     head = checkout.resolve("HEAD") if data is None else None
     common = site.git.text("merge-base", head, site.branch, expect=(0, 1)) if head else ""
-    return site.git.files_in(common, [site.plan.path])[site.plan.path] if common else data
+    return site.git.file_in(common, site.plan.path) if common else data
 
 
 def _is_theirs(site: Site, checkout: Git, ours: Document) -> bool:

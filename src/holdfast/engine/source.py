@@ -29,7 +29,7 @@ def plan_at(
     git: Git, place: PlanPlace, commit: str, begun: Begun | None = None, attempts: Attempts = _no_attempts
 ) -> Document | None:
     """None where there is no plan: neither in the commit nor, ignored by git, in the tree."""
-    data = git.files_in(commit, [place.path])[place.path]
+    data = git.file_in(commit, place.path)
     if data is not None and not place.dialect.keeps(place.path):
         return read_plan(place, data, _beside(git, place, data, commit))
     return _read_with_ignored(git, place, commit, data, begun or {}, attempts)

@@ -180,6 +180,9 @@ class Git:
             raise Unreadable(f"git cannot read {', '.join(lost)} at {known[:12]}", fix=_FSCK)
         return found
 
+    def file_in(self, commit: str, path: str) -> bytes | None:
+        return self.files_in(commit, [path])[path]
+
     def _listed(self, commit: str, paths: Sequence[str]) -> list[str]:
         """Those that are files there; all of them where the commit or a directory of it is damaged."""
         code, rows = self.answer("ls-tree", "-z", "--full-tree", commit, "--", *paths, expect=(0, 1, 128))
